@@ -8,7 +8,7 @@ import (
 )
 
 // media turns a block of a user, or of a result, that is no plain text into a part.
-func (r *reader) media(place, kind string, b value) (part, error) {
+func (r *remarks) media(place, kind string, b value) (part, error) {
 	m := fields(b)
 	switch kind {
 	case "image":
@@ -16,14 +16,14 @@ func (r *reader) media(place, kind string, b value) (part, error) {
 	case "document":
 		return r.document(place, m)
 	case "search_result":
-		return r.searchResult(place, m)
+		return searchResult(place, m)
 	}
 	r.needsOwn(invalid(place+".type", "%s has the type %q, which this model's API does not take from the user.", place, gateway.ExcerptOf(kind, 40)))
 	return part{}, nil
 }
 
 // image turns an image into an image_url.
-func (r *reader) image(place string, source value) (part, error) {
+func (r *remarks) image(place string, source value) (part, error) {
 	m := fields(source)
 	url := m["url"]
 	switch kind := text(m["type"]); {
@@ -47,7 +47,7 @@ func dataURL(source map[string]value) value {
 }
 
 // document turns a document into text, or a PDF into a file.
-func (r *reader) document(place string, m map[string]value) (part, error) {
+func (r *remarks) document(place string, m map[string]value) (part, error) {
 	source := fields(m["source"])
 	var whole prose
 	if title := inner(m["title"]); len(title) > 0 {
@@ -61,7 +61,7 @@ func (r *reader) document(place string, m map[string]value) (part, error) {
 		whole.add(inner(source["data"]))
 		return part{text: whole}, nil
 	case kind == "content" && source["content"] != nil:
-		err := r.blocks(place+".source.content", source["content"], func(inner []byte) { whole.add(inner) }, func(at, kind string, _ value) error {
+		err := eachBlock(place+".source.content", source["content"], func(inner []byte) { whole.add(inner) }, func(at, kind string, _ value) error {
 			r.needsOwn(invalid(at+".type", "%s has the type %q; this model's API takes the text of a document alone.", at, gateway.ExcerptOf(kind, 40)))
 			return nil
 		})
@@ -83,13 +83,13 @@ func (r *reader) document(place string, m map[string]value) (part, error) {
 }
 
 // searchResult turns what the client's own search has found into text.
-func (r *reader) searchResult(place string, m map[string]value) (part, error) {
+func searchResult(place string, m map[string]value) (part, error) {
 	var whole prose
 	whole.add([]byte("Search result: "), inner(m["title"]), []byte(" ("), inner(m["source"]), []byte(")"))
 	if m["content"] == nil {
 		return part{text: whole}, nil
 	}
-	err := r.blocks(place+".content", m["content"], func(inner []byte) { whole.add(inner) }, func(at, kind string, _ value) error {
+	err := eachBlock(place+".content", m["content"], func(inner []byte) { whole.add(inner) }, func(at, kind string, _ value) error {
 		return invalid(at+".type", "%s has the type %q; a search result holds text.", at, gateway.ExcerptOf(kind, 40))
 	})
 	return part{text: whole}, err

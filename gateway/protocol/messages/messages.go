@@ -52,7 +52,7 @@ func Parse(_ context.Context, body []byte, c protocol.Client) (protocol.Front, e
 	if err != nil {
 		return nil, err
 	}
-	return &Front{body: body, chat: chat, foreign: r.foreign, warnings: r.warnings, shown: r.shown, stream: req.Stream, model: req.Model, requestID: c.RequestID}, nil
+	return &Front{body: body, chat: chat, foreign: r.remarks.foreign, warnings: r.remarks.warnings, shown: r.shown, stream: req.Stream, model: req.Model, requestID: c.RequestID}, nil
 }
 
 // Chat implements [protocol.Front].

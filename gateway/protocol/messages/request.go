@@ -12,24 +12,24 @@ import (
 
 // reader turns a request into a chat completion.
 type reader struct {
-	body     []byte
-	top      map[string]value
-	system   prose
-	turns    []turn
-	tools    map[string]bool // names of those that are offered
+	body    []byte
+	top     map[string]value
+	serves  bool // the gateway runs tools of servers of its own
+	remarks remarks
+	shown   thinking
+	out     []byte
+}
+
+// remarks are what there is to say of a request that is translated.
+type remarks struct {
 	warnings []string
-	foreign  *gateway.Error
-	serves   bool // the gateway runs tools of servers of its own
-	servers  []server
-	ran      map[string][2]string // server and tool of earlier calls, by id
-	shown    thinking
-	out      []byte
+	foreign  *gateway.Error // why an upstream cannot take it that does not speak the Messages API; nil if any can
 }
 
 // dropped notes that something is left out.
-func (r *reader) dropped(what string) {
-	if w := "dropped:" + what; !slices.Contains(r.warnings, w) && len(r.warnings) < maxWarnings {
-		r.warnings = append(r.warnings, w)
+func (m *remarks) dropped(what string) {
+	if w := "dropped:" + what; !slices.Contains(m.warnings, w) && len(m.warnings) < maxWarnings {
+		m.warnings = append(m.warnings, w)
 	}
 }
 
@@ -37,9 +37,9 @@ func (r *reader) dropped(what string) {
 const maxWarnings = 16
 
 // needsOwn notes what only an upstream of the Messages API can take.
-func (r *reader) needsOwn(e *gateway.Error) {
-	if r.foreign == nil {
-		r.foreign = e
+func (m *remarks) needsOwn(e *gateway.Error) {
+	if m.foreign == nil {
+		m.foreign = e
 	}
 }
 
@@ -51,10 +51,11 @@ func (r *reader) chat(stream bool) ([]byte, error) {
 	if err := r.check(); err != nil {
 		return nil, err
 	}
-	if err := r.readSystem("system", r.top["system"]); err != nil {
+	said := history{remarks: &r.remarks}
+	if err := said.readSystem("system", r.top["system"]); err != nil {
 		return nil, err
 	}
-	if err := r.readMessages(); err != nil {
+	if err := said.read(r.top["messages"]); err != nil {
 		return nil, err
 	}
 	r.out = append(make([]byte, 0, len(r.body)+len(r.body)/8+1024), '{')
@@ -76,14 +77,15 @@ func (r *reader) chat(stream bool) ([]byte, error) {
 	}
 	r.setThinking()
 	r.setFormat()
-	if err := r.readServers(); err != nil {
+	offered := toolbox{serves: r.serves, remarks: &r.remarks}
+	if err := offered.readServers(r.top["mcp_servers"]); err != nil {
 		return nil, err
 	}
-	if err := r.setTools(); err != nil {
+	var err error
+	if r.out, err = offered.appendTo(r.out, r.top["tools"], r.top["tool_choice"]); err != nil {
 		return nil, err
 	}
-	r.writeMessages()
-	return append(r.out, '}'), nil
+	return append(said.appendTo(r.out), '}'), nil
 }
 
 // check refuses fields of a type that they cannot have.
@@ -119,10 +121,14 @@ func (r *reader) check() error {
 }
 
 // set writes a field that is there.
-func (r *reader) set(name string, v value) {
-	if v != nil {
-		r.out = append(wire.AppendKey(r.out, name), v...)
+func (r *reader) set(name string, v value) { r.out = appendField(r.out, name, v) }
+
+// appendField appends a field that is there.
+func appendField(b []byte, name string, v value) []byte {
+	if v == nil {
+		return b
 	}
+	return append(wire.AppendKey(b, name), v...)
 }
 
 // The budgets of tokens for thinking up to which the effort is a low and a medium one.

@@ -14,8 +14,7 @@ const ownURL = "callgate"
 // readServers finds the servers of mcp_servers whose tools the gateway runs, and writes them as
 // entries of a chat completion's tools, once it is known which of their tools a toolset chooses. It
 // calls no other, so a URL of the client's is refused. A gateway without such servers leaves them out.
-func (r *reader) readServers() error {
-	list := r.top["mcp_servers"]
+func (t *toolbox) readServers(list value) error {
 	if list != nil && !isArray(list) {
 		return invalid("mcp_servers", "The field \"mcp_servers\" must be an array, not %s.", gateway.Excerpt(list))
 	}
@@ -26,14 +25,14 @@ func (r *reader) readServers() error {
 		switch url := text(m["url"]); {
 		case !isObject(v) || name == "":
 			return invalid(place+".name", "%s.name is missing: name one of the gateway's tool servers.", place)
-		case !r.serves:
-			r.dropped("mcp_servers")
+		case !t.serves:
+			t.remarks.dropped("mcp_servers")
 			return nil
 		case url != "" && url != ownURL:
 			return invalid(place+".url", "%s.url must be left out or %q: the gateway calls its own tool servers only, not %s.", place, ownURL, gateway.ExcerptOf(url, 80))
 		case m["authorization_token"] != nil:
 			return invalid(place+".authorization_token", "%s.authorization_token must be left out: the gateway has credentials of its own for its servers.", place)
-		case slices.ContainsFunc(r.servers, func(s server) bool { return s.name == name }):
+		case slices.ContainsFunc(t.servers, func(s server) bool { return s.name == name }):
 			return invalid(place+".name", "%s.name is %q, which is there twice.", place, gateway.ExcerptOf(name, 80))
 		}
 		choice := m["tool_configuration"]
@@ -44,7 +43,7 @@ func (r *reader) readServers() error {
 		if allowed != nil && !isArray(allowed) {
 			return invalid(place+".tool_configuration.allowed_tools", "%s.tool_configuration.allowed_tools must be an array of names.", place)
 		}
-		r.servers = append(r.servers, server{name, allowed})
+		t.servers = append(t.servers, server{name, allowed})
 		return nil
 	})
 }
@@ -56,11 +55,11 @@ type server struct {
 }
 
 // toolset reads a choice among the tools of a server.
-func (r *reader) toolset(place string, m map[string]value) error {
+func (t *toolbox) toolset(place string, m map[string]value) error {
 	name := text(m["mcp_server_name"])
-	at := slices.IndexFunc(r.servers, func(s server) bool { return s.name == name })
+	at := slices.IndexFunc(t.servers, func(s server) bool { return s.name == name })
 	if at < 0 { // Anthropic runs it, or nobody
-		r.dropped("tools.mcp_toolset")
+		t.remarks.dropped("tools.mcp_toolset")
 		return nil
 	}
 	var on, off list
@@ -73,7 +72,7 @@ func (r *reader) toolset(place string, m map[string]value) error {
 	})
 	switch {
 	case string(find(m["default_config"], "enabled")) == "false":
-		r.servers[at].allowed = on.array()
+		t.servers[at].allowed = on.array()
 	case len(off) > 0:
 		return invalid(place+".configs", "%s.configs turns tools off, which cannot be done one by one here: set default_config.enabled to false, and turn on those that are wanted.", place)
 	}
@@ -93,15 +92,15 @@ func (l *list) add(v []byte) {
 func (l *list) array() value { return append(append(value{'['}, *l...), ']') }
 
 // writeServers writes the servers among the tools.
-func (r *reader) writeServers() {
-	for _, s := range r.servers {
-		if r.out[len(r.out)-1] != '[' {
-			r.out = append(r.out, ',')
+func (t *toolbox) writeServers() {
+	for _, s := range t.servers {
+		if t.out[len(t.out)-1] != '[' {
+			t.out = append(t.out, ',')
 		}
-		r.out = wire.AppendQuoted(append(r.out, `{"type":"mcp","server_label":`...), s.name)
+		t.out = wire.AppendQuoted(append(t.out, `{"type":"mcp","server_label":`...), s.name)
 		if s.allowed != nil {
-			r.out = append(append(r.out, `,"allowed_tools":`...), s.allowed...)
+			t.out = append(append(t.out, `,"allowed_tools":`...), s.allowed...)
 		}
-		r.out = append(r.out, '}')
+		t.out = append(t.out, '}')
 	}
 }

@@ -9,30 +9,38 @@ import (
 	"github.com/callgate/callgate/gateway/wire"
 )
 
-// setTools sets tools, tool_choice and parallel_tool_calls.
-func (r *reader) setTools() error {
-	list := r.top["tools"]
-	if list != nil && !isArray(list) {
-		return invalid("tools", "The field \"tools\" must be an array, not %s.", gateway.Excerpt(list))
+// toolbox writes the tools that a request offers.
+type toolbox struct {
+	serves  bool // the gateway runs tools of servers of its own
+	remarks *remarks
+	names   map[string]bool // of those that are written
+	servers []server
+	out     []byte
+}
+
+// appendTo appends the members tools, tool_choice and parallel_tool_calls.
+func (t *toolbox) appendTo(b []byte, tools, choice value) ([]byte, error) {
+	if tools != nil && !isArray(tools) {
+		return nil, invalid("tools", "The field \"tools\" must be an array, not %s.", gateway.Excerpt(tools))
 	}
-	r.tools = map[string]bool{}
-	from := len(r.out)
-	r.out = append(wire.AppendKey(r.out, "tools"), '[')
-	err := elements(list, func(i int, v value) error { return r.tool(i, v) })
-	r.writeServers()
-	if len(r.tools)+len(r.servers) > 0 {
-		r.out = append(r.out, ']')
-	} else {
-		r.out = r.out[:from]
-	}
+	t.names = map[string]bool{}
+	from := len(b)
+	t.out = append(wire.AppendKey(b, "tools"), '[')
+	err := elements(tools, func(i int, v value) error { return t.tool(i, v) })
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return r.setChoice()
+	t.writeServers()
+	if len(t.names)+len(t.servers) > 0 {
+		t.out = append(t.out, ']')
+	} else {
+		t.out = t.out[:from]
+	}
+	return t.appendChoice(t.out, choice)
 }
 
 // tool writes a tool as a function, but for one that Anthropic's own servers run.
-func (r *reader) tool(i int, v value) error {
+func (t *toolbox) tool(i int, v value) error {
 	place := "tools[" + strconv.Itoa(i) + "]"
 	if !isObject(v) {
 		return invalid(place, "%s must be an object.", place)
@@ -41,12 +49,12 @@ func (r *reader) tool(i int, v value) error {
 	kind := text(m["type"])
 	switch kind {
 	case "", "custom":
-		return r.custom(place, m)
+		return t.custom(place, m)
 	case "mcp_toolset":
-		return r.toolset(place, m)
+		return t.toolset(place, m)
 	}
 	if isServerRun(kind) {
-		r.dropped("tools." + kind)
+		t.remarks.dropped("tools." + kind)
 		return nil
 	}
 	for _, known := range clientRun {
@@ -55,19 +63,19 @@ func (r *reader) tool(i int, v value) error {
 			if len(inner(name)) == 0 {
 				name = wire.AppendQuoted(nil, known.name)
 			}
-			r.function(name, wire.AppendQuoted(nil, known.description), value(known.schema), nil)
+			t.function(name, wire.AppendQuoted(nil, known.description), value(known.schema), nil)
 			return nil
 		}
 	}
 	if isObject(m["input_schema"]) { // a type of which nobody knows here, with all that a function needs
-		return r.custom(place, m)
+		return t.custom(place, m)
 	}
-	r.needsOwn(invalid(place+".type", "%s has the type %q, which this model's API does not have.", place, gateway.ExcerptOf(kind, 40)))
-	r.dropped("tools.other")
+	t.remarks.needsOwn(invalid(place+".type", "%s has the type %q, which this model's API does not have.", place, gateway.ExcerptOf(kind, 40)))
+	t.remarks.dropped("tools.other")
 	return nil
 }
 
-func (r *reader) custom(place string, m map[string]value) error {
+func (t *toolbox) custom(place string, m map[string]value) error {
 	name, schema := m["name"], m["input_schema"]
 	switch {
 	case text(name) == "":
@@ -77,17 +85,17 @@ func (r *reader) custom(place string, m map[string]value) error {
 	case !isObject(schema):
 		return invalid(place+".input_schema", "%s.input_schema must be a JSON schema of an object, not %s.", place, gateway.Excerpt(schema))
 	}
-	r.function(name, m["description"], schema, m["strict"])
+	t.function(name, m["description"], schema, m["strict"])
 	return nil
 }
 
 // function writes a tool of a chat completion.
-func (r *reader) function(name, description, schema, strict value) {
-	if r.out[len(r.out)-1] != '[' {
-		r.out = append(r.out, ',')
+func (t *toolbox) function(name, description, schema, strict value) {
+	if t.out[len(t.out)-1] != '[' {
+		t.out = append(t.out, ',')
 	}
-	r.tools[text(name)] = true
-	b := r.out
+	t.names[text(name)] = true
+	b := t.out
 	b = append(append(b, `{"type":"function","function":{"name":`...), name...)
 	if isString(description) {
 		b = append(append(b, `,"description":`...), description...)
@@ -97,7 +105,7 @@ func (r *reader) function(name, description, schema, strict value) {
 		b = append(b, `,"strict":true`...)
 	}
 	b = append(b, "}}"...)
-	r.out = b
+	t.out = b
 }
 
 // isServerRun reports whether Anthropic's servers run a tool of a type. There is nobody to
@@ -111,14 +119,13 @@ func isServerRun(kind string) bool {
 	return false
 }
 
-// setChoice sets tool_choice.
-func (r *reader) setChoice() error {
-	choice := r.top["tool_choice"]
+// appendChoice appends tool_choice, and whether there may be several calls.
+func (t *toolbox) appendChoice(b []byte, choice value) ([]byte, error) {
 	if choice == nil {
-		return nil
+		return b, nil
 	}
 	if !isObject(choice) {
-		return invalid("tool_choice", "The field \"tool_choice\" must be an object with a type, not %s.", gateway.Excerpt(choice))
+		return nil, invalid("tool_choice", "The field \"tool_choice\" must be an object with a type, not %s.", gateway.Excerpt(choice))
 	}
 	word, name := "", find(choice, "name")
 	switch kind := text(find(choice, "type")); kind {
@@ -128,29 +135,29 @@ func (r *reader) setChoice() error {
 		word = "required"
 	case "tool":
 		if text(name) == "" {
-			return invalid("tool_choice.name", "The field \"tool_choice\" has the type tool and must name one.")
+			return nil, invalid("tool_choice.name", "The field \"tool_choice\" has the type tool and must name one.")
 		}
-		if !r.tools[text(name)] && len(r.tools) > 0 && len(r.servers) == 0 {
-			return invalid("tool_choice.name", "The field \"tool_choice\" names %s, which is not among the tools.", gateway.Excerpt(name))
+		if !t.names[text(name)] && len(t.names) > 0 && len(t.servers) == 0 {
+			return nil, invalid("tool_choice.name", "The field \"tool_choice\" names %s, which is not among the tools.", gateway.Excerpt(name))
 		}
 	default:
-		return invalid("tool_choice.type", "The field \"tool_choice\" must have the type auto, any, tool or none, not %q.", gateway.ExcerptOf(kind, 40))
+		return nil, invalid("tool_choice.type", "The field \"tool_choice\" must have the type auto, any, tool or none, not %q.", gateway.ExcerptOf(kind, 40))
 	}
-	if len(r.tools)+len(r.servers) == 0 { // upstreams refuse a choice among nothing
+	if len(t.names)+len(t.servers) == 0 { // upstreams refuse a choice among nothing
 		if word != "auto" && word != "none" {
-			r.dropped("tool_choice")
+			t.remarks.dropped("tool_choice")
 		}
-		return nil
+		return b, nil
 	}
 	if word == "" {
-		r.set("tool_choice", slices.Concat(value(`{"type":"function","function":{"name":`), name, value("}}")))
+		b = appendField(b, "tool_choice", slices.Concat(value(`{"type":"function","function":{"name":`), name, value("}}")))
 	} else {
-		r.set("tool_choice", wire.AppendQuoted(nil, word))
+		b = appendField(b, "tool_choice", wire.AppendQuoted(nil, word))
 	}
 	if string(find(choice, "disable_parallel_tool_use")) == "true" {
-		r.set("parallel_tool_calls", value("false"))
+		b = appendField(b, "parallel_tool_calls", value("false"))
 	}
-	return nil
+	return b, nil
 }
 
 // clientRun are the tools that Anthropic's models know by their type, and that the client

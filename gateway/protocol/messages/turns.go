@@ -30,18 +30,26 @@ type result struct {
 	text prose
 }
 
-// turn is the one of a role that is going on.
-func (r *reader) turn(assistant bool) *turn {
-	if n := len(r.turns); n == 0 || r.turns[n-1].assistant != assistant {
-		r.turns = append(r.turns, turn{assistant: assistant})
-	}
-	return &r.turns[len(r.turns)-1]
+// history is what was said before.
+type history struct {
+	remarks *remarks
+	system  prose
+	turns   []turn
+	ran     map[string][2]string // server and tool of earlier calls that the gateway has made, by id
 }
 
-// readMessages reads the messages. Those of the system, wherever they stand, join what it says
+// turn is the one of a role that is going on.
+func (h *history) turn(assistant bool) *turn {
+	if n := len(h.turns); n == 0 || h.turns[n-1].assistant != assistant {
+		h.turns = append(h.turns, turn{assistant: assistant})
+	}
+	return &h.turns[len(h.turns)-1]
+}
+
+// read reads the messages. Those of the system, wherever they stand, join what it says
 // at the beginning: templates of models know no other place.
-func (r *reader) readMessages() error {
-	return elements(r.top["messages"], func(i int, v value) error {
+func (h *history) read(messages value) error {
+	return elements(messages, func(i int, v value) error {
 		place := fmt.Sprintf("messages[%d]", i)
 		if !isObject(v) {
 			return invalid(place, "%s must be an object.", place)
@@ -49,19 +57,19 @@ func (r *reader) readMessages() error {
 		content := find(v, "content")
 		switch role := text(find(v, "role")); role {
 		case "system", "developer":
-			return r.readSystem(place+".content", content)
+			return h.readSystem(place+".content", content)
 		case "user":
-			return r.readUser(place, content)
+			return h.readUser(place, content)
 		case "assistant":
-			return r.readAssistant(place, content)
+			return h.readAssistant(place, content)
 		default:
 			return invalid(place+".role", "%s.role must be user, assistant or system, not %q.", place, gateway.ExcerptOf(role, 40))
 		}
 	})
 }
 
-// blocks calls f for the blocks of a content; a string is a block of text.
-func (r *reader) blocks(place string, content value, text func(inner []byte), f func(place, kind string, b value) error) error {
+// eachBlock calls f for the blocks of a content; a string is a block of text.
+func eachBlock(place string, content value, text func(inner []byte), f func(place, kind string, b value) error) error {
 	switch {
 	case isString(content):
 		text(inner(content))
@@ -95,31 +103,31 @@ func (r *reader) blocks(place string, content value, text func(inner []byte), f 
 var billing = []byte("x-anthropic-billing-header")
 
 // readSystem adds what the system says.
-func (r *reader) readSystem(place string, content value) error {
+func (h *history) readSystem(place string, content value) error {
 	if content == nil {
 		return nil
 	}
-	return r.blocks(place, content, func(inner []byte) {
+	return eachBlock(place, content, func(inner []byte) {
 		if !bytes.HasPrefix(inner, billing) && !blank(inner) {
-			r.system.add(inner)
+			h.system.add(inner)
 		}
 	}, func(at, kind string, _ value) error {
 		return invalid(at+".type", "%s has the type %q; the system's blocks are of the type text.", at, gateway.ExcerptOf(kind, 40))
 	})
 }
 
-func (r *reader) readUser(place string, content value) error {
-	t := r.turn(false)
+func (h *history) readUser(place string, content value) error {
+	t := h.turn(false)
 	place += ".content"
-	return r.blocks(place, content, func(inner []byte) {
+	return eachBlock(place, content, func(inner []byte) {
 		if len(inner) > 0 {
 			t.parts = append(t.parts, part{text: inner})
 		}
 	}, func(at, kind string, b value) error {
 		if kind == "tool_result" {
-			return r.readResult(t, at, b)
+			return h.readResult(t, at, b)
 		}
-		p, err := r.media(at, kind, b)
+		p, err := h.remarks.media(at, kind, b)
 		if err == nil && (p.text != nil || p.other != nil) {
 			t.parts = append(t.parts, p)
 		}
@@ -129,7 +137,7 @@ func (r *reader) readUser(place string, content value) error {
 
 // readResult reads the result of a call. A tool message holds text alone: what else there is
 // follows in the user's message.
-func (r *reader) readResult(t *turn, place string, b value) error {
+func (h *history) readResult(t *turn, place string, b value) error {
 	m := fields(b)
 	id := m["tool_use_id"]
 	if text(id) == "" {
@@ -154,12 +162,12 @@ func (r *reader) readResult(t *turn, place string, b value) error {
 	}
 	var err error
 	if content := m["content"]; content != nil {
-		err = r.blocks(place+".content", content, add, func(at, kind string, b value) error {
+		err = eachBlock(place+".content", content, add, func(at, kind string, b value) error {
 			if kind == "tool_reference" {
-				add(r.reference(find(b, "tool_name")))
+				add(reference(find(b, "tool_name")))
 				return nil
 			}
-			p, err := r.media(at, kind, b)
+			p, err := h.remarks.media(at, kind, b)
 			if p.text != nil {
 				add(p.text)
 			}
@@ -175,28 +183,28 @@ func (r *reader) readResult(t *turn, place string, b value) error {
 
 // reference is the text of a tool that a search for tools has found. All tools are offered
 // from the beginning, so that its name is enough.
-func (r *reader) reference(name value) []byte {
+func reference(name value) []byte {
 	return append(append([]byte("The tool "), inner(name)...), " is available."...)
 }
 
 // readAssistant reads what the model has said before.
-func (r *reader) readAssistant(place string, content value) error {
-	r.turn(true)
+func (h *history) readAssistant(place string, content value) error {
+	h.turn(true)
 	place += ".content"
-	return r.blocks(place, content, func(inner []byte) {
+	return eachBlock(place, content, func(inner []byte) {
 		if len(inner) > 0 {
-			t := r.turn(true)
+			t := h.turn(true)
 			t.parts = append(t.parts, part{text: inner})
 		}
 	}, func(at, kind string, b value) error {
-		t := r.turn(true)
+		t := h.turn(true)
 		switch kind {
 		case "mcp_tool_use":
-			return r.readRan(at, b)
+			return h.readRan(at, b)
 		case "mcp_tool_result":
-			return r.readRanResult(at, b)
+			return h.readRanResult(at, b)
 		case "tool_use":
-			return r.readCall(t, at, b)
+			return t.readCall(at, b)
 		case "thinking":
 			if thought := inner(find(b, "thinking")); len(thought) > 0 {
 				t.thoughts.add(thought)
@@ -211,16 +219,16 @@ func (r *reader) readAssistant(place string, content value) error {
 		case "server_tool_use", "web_search_tool_result", "web_fetch_tool_result", "code_execution_tool_result",
 			"bash_code_execution_tool_result", "text_editor_code_execution_tool_result", "tool_search_tool_result",
 			"container_upload":
-			r.dropped("messages." + kind)
+			h.remarks.dropped("messages." + kind)
 			return nil
 		}
-		r.needsOwn(invalid(at+".type", "%s has the type %q, which this model's API does not take from the assistant.", at, gateway.ExcerptOf(kind, 40)))
+		h.remarks.needsOwn(invalid(at+".type", "%s has the type %q, which this model's API does not take from the assistant.", at, gateway.ExcerptOf(kind, 40)))
 		return nil
 	})
 }
 
 // readCall reads a call of a tool. Its input becomes the arguments as it is spelled.
-func (r *reader) readCall(t *turn, place string, b value) error {
+func (t *turn) readCall(place string, b value) error {
 	m := fields(b)
 	id, name, input := m["id"], m["name"], m["input"]
 	switch {
@@ -247,45 +255,45 @@ func (c *pastCall) appendTo(b []byte) []byte {
 	return append(wire.AppendQuoted(append(b, `,"arguments":`...), c.input), "}}"...)
 }
 
-// writeMessages writes the turns as messages of a chat completion.
-func (r *reader) writeMessages() {
-	r.out = append(wire.AppendKey(r.out, "messages"), '[')
+// appendTo appends the turns as messages of a chat completion.
+func (h *history) appendTo(b []byte) []byte {
+	b = append(wire.AppendKey(b, "messages"), '[')
 	first := true
 	begin := func(role string) {
 		if !first {
-			r.out = append(r.out, ',')
+			b = append(b, ',')
 		}
 		first = false
-		r.out = append(append(append(r.out, `{"role":"`...), role...), '"')
+		b = append(append(append(b, `{"role":"`...), role...), '"')
 	}
-	if len(r.system) > 0 {
+	if len(h.system) > 0 {
 		begin("system")
-		r.out = append(append(append(r.out, `,"content":"`...), r.system...), `"}`...)
+		b = append(append(append(b, `,"content":"`...), h.system...), `"}`...)
 	}
-	for i := range r.turns {
-		t := &r.turns[i]
+	for i := range h.turns {
+		t := &h.turns[i]
 		if t.assistant {
 			if t.empty() {
 				continue
 			}
 			begin("assistant")
-			r.writeAssistant(t)
-			if i == len(r.turns)-1 && len(t.calls) == 0 {
-				r.needsOwn(invalid("messages", "The last message is one of the assistant, which this model's API does not continue (prefill): end with a message of the user."))
+			b = t.appendTo(b)
+			if i == len(h.turns)-1 && len(t.calls) == 0 {
+				h.remarks.needsOwn(invalid("messages", "The last message is one of the assistant, which this model's API does not continue (prefill): end with a message of the user."))
 			}
 			continue
 		}
 		for j := range t.results {
 			begin("tool")
-			r.out = append(append(r.out, `,"tool_call_id":`...), t.results[j].id...)
-			r.out = append(append(append(r.out, `,"content":"`...), t.results[j].text...), `"}`...)
+			b = append(append(b, `,"tool_call_id":`...), t.results[j].id...)
+			b = append(append(append(b, `,"content":"`...), t.results[j].text...), `"}`...)
 		}
 		if len(t.parts) > 0 || len(t.results) == 0 {
 			begin("user")
-			r.out = append(r.writeParts(append(r.out, `,"content":`...), t.parts), '}')
+			b = append(appendParts(append(b, `,"content":`...), t.parts), '}')
 		}
 	}
-	r.out = append(r.out, ']')
+	return append(b, ']')
 }
 
 // empty reports whether nothing of the turn is left for a chat completion.
@@ -293,39 +301,43 @@ func (t *turn) empty() bool {
 	return len(t.parts) == 0 && len(t.calls) == 0 && len(t.thoughts) == 0 && len(t.signed) == 0
 }
 
-func (r *reader) writeAssistant(t *turn) {
-	r.out = append(r.out, `,"content":`...)
+// appendTo appends what the assistant has said, behind the beginning of its message.
+func (t *turn) appendTo(b []byte) []byte {
+	b = append(b, `,"content":`...)
 	if len(t.parts) == 0 && len(t.calls) > 0 {
-		r.out = append(r.out, "null"...)
+		b = append(b, "null"...)
 	} else {
-		r.out = r.writeParts(r.out, t.parts)
+		b = appendParts(b, t.parts)
 	}
 	if len(t.thoughts) > 0 {
-		r.out = append(append(append(r.out, `,"reasoning_content":"`...), t.thoughts...), '"')
+		b = append(append(append(b, `,"reasoning_content":"`...), t.thoughts...), '"')
 	}
-	r.writeList("thinking_blocks", len(t.signed), func(i int) { r.out = append(r.out, t.signed[i]...) })
-	r.writeList("tool_calls", len(t.calls), func(i int) { r.out = t.calls[i].appendTo(r.out) })
-	r.out = append(r.out, '}')
+	for i, block := range t.signed {
+		b = append(appendSeparator(b, "thinking_blocks", i), block...)
+	}
+	if len(t.signed) > 0 {
+		b = append(b, ']')
+	}
+	for i := range t.calls {
+		b = t.calls[i].appendTo(appendSeparator(b, "tool_calls", i))
+	}
+	if len(t.calls) > 0 {
+		b = append(b, ']')
+	}
+	return append(b, '}')
 }
 
-// writeList writes a member that is an array, unless it is empty.
-func (r *reader) writeList(name string, n int, write func(i int)) {
-	for i := range n {
-		if i == 0 {
-			r.out = append(wire.AppendKey(r.out, name), '[')
-		} else {
-			r.out = append(r.out, ',')
-		}
-		write(i)
+// appendSeparator appends what stands in front of an element of a list: the beginning of its member, or a comma.
+func appendSeparator(b []byte, member string, i int) []byte {
+	if i > 0 {
+		return append(b, ',')
 	}
-	if n > 0 {
-		r.out = append(r.out, ']')
-	}
+	return append(wire.AppendKey(b, member), '[')
 }
 
-// writeParts writes a content: a string, which every server takes, unless there is more than
+// appendParts appends a content: a string, which every server takes, unless there is more than
 // text.
-func (r *reader) writeParts(dst []byte, parts []part) []byte {
+func appendParts(dst []byte, parts []part) []byte {
 	only := true
 	for i := range parts {
 		only = only && parts[i].other == nil

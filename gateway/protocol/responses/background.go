@@ -24,30 +24,29 @@ func (r *Request) Object(status string, e *gateway.Error) []byte {
 	if e != nil {
 		end.failure = responseError(failure(e))
 	}
-	return r.bare().appendResponse(nil, end, 0)
+	return r.bare().appendTo(nil, end, 0)
 }
 
-// bare is a writer of what the request alone decides.
-func (r *Request) bare() *Writer {
-	return &Writer{machine: machine{req: r}, model: r.fields[fModel]}
+// bare is a response of what the request alone decides.
+func (r *Request) bare() *answer {
+	return &answer{req: r, machine: &machine{}, model: r.fields[fModel]}
 }
 
 // Queue is how the stream of a response begins that waits; the answer's [Writer] goes on from
 // there. It is called after Translate, once.
 func (r *Request) Queue() []byte {
-	w := r.bare()
-	w.response("response.created", Queued)
-	w.response("response.queued", Queued)
-	r.said = w.number
-	return w.out
+	a := r.bare()
+	a.announce("response.created", Queued)
+	a.announce("response.queued", Queued)
+	r.said = a.machine.number
+	return a.machine.out
 }
 
 // Give is how a stream that Queue has begun ends with an error, if no answer has begun.
 func (r *Request) Give(e *gateway.Error) []byte {
-	w := r.bare()
-	w.number = r.said
-	w.raw("response.failed", []byte(`,"response":`), r.Object(Failed, e))
-	return append(w.out, done...)
+	last := events{number: r.said}
+	last.raw("response.failed", []byte(`,"response":`), r.Object(Failed, e))
+	return append(last.out, done...)
 }
 
 // ItemType is the type of an item of the input; "" if it has none.

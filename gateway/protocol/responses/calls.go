@@ -8,10 +8,18 @@ import (
 	"github.com/callgate/callgate/gateway/wire"
 )
 
-// callAt finds the call with an index of the upstream's, a new one where there is none yet or
-// where another one begins.
-func (m *machine) callAt(key int, id, name []byte) *item {
-	for _, it := range slices.Backward(m.calls) {
+// calls are those of a response.
+type calls struct {
+	tools     *toolset
+	response  string   // its id
+	all       []*item  // to find one by its index
+	last      *item    // the one that the last piece of a call was of
+	approvals []string // ids of calls that wait for the client's word
+}
+
+// find finds the call with an index of the upstream's; nil where there is none yet, or where another one begins.
+func (c *calls) find(key int, id, name []byte) *item {
+	for _, it := range slices.Backward(c.all) {
 		if it.call.key != key {
 			continue
 		}
@@ -20,9 +28,71 @@ func (m *machine) callAt(key int, id, name []byte) *item {
 		}
 		return it
 	}
-	it := &item{kind: callItem, call: &call{key: key}}
-	m.calls = append(m.calls, it)
-	m.waiting = append(m.waiting, it)
+	return nil
+}
+
+// name names a call, which says what it is. It reports whether the client may get it.
+func (c *calls) name(of *call, id []byte, name string) bool {
+	t, known := c.tools.byName[name]
+	if _, ok := c.tools.allowed("", name); !ok || c.isApproval(id) {
+		return false
+	}
+	if !known {
+		t.name = name
+	}
+	of.name, of.tool, of.id = name, t, slices.Clone(id)
+	if len(id) <= 2 {
+		of.id = append(append([]byte(`"call_`), itemID("", c.response, len(c.all))...), '"')
+	}
+	return true
+}
+
+// isApproval reports whether a call waits for the client's word: its item says so.
+func (c *calls) isApproval(id []byte) bool {
+	return len(c.approvals) > 0 && slices.Contains(c.approvals, wire.Unquote(id))
+}
+
+// begin adds a call as an upstream of the API begins it, where the client may have it.
+func (c *calls) begin(it *item, said object) bool {
+	callID, name, space := said.get("call_id"), wire.Unquote(said.get("name")), wire.Unquote(said.get("namespace"))
+	known, ok := c.tools.allowed(space, name)
+	if !ok || c.isApproval(callID) || len(callID) <= len(`""`) || name == "" {
+		return false
+	}
+	custom := wire.Unquote(said.get("type")) == "custom_tool_call"
+	it.kind = callItem
+	it.call = &call{key: len(c.all), id: bytes.Clone(callID), name: known, tool: tool{name: name, space: space, custom: custom}}
+	c.all = append(c.all, it)
+	it.before = append(it.head(), deltaMember...)
+	if custom {
+		it.text = []byte(customBegin)
+	}
+	return true
+}
+
+// may reports whether the client may get all calls of a whole answer.
+func (c *calls) may(output []byte) bool {
+	may := true
+	wire.Elements(output, 0, func(_ int, at wire.Span) bool {
+		switch item := object(at.Of(output)); wire.Unquote(item.get("type")) {
+		case "function_call", "custom_tool_call":
+			_, may = c.tools.allowed(wire.Unquote(item.get("namespace")), wire.Unquote(item.get("name")))
+			may = may && !c.isApproval(item.get("call_id"))
+		}
+		return may
+	})
+	return may
+}
+
+// callAt is the call with an index of the upstream's, a new one where there is none yet or
+// where another one begins.
+func (m *machine) callAt(key int, id, name []byte) *item {
+	it := m.calls.find(key, id, name)
+	if it == nil {
+		it = &item{kind: callItem, call: &call{key: key}}
+		m.calls.all = append(m.calls.all, it)
+		m.waiting = append(m.waiting, it)
+	}
 	return it
 }
 
@@ -30,8 +100,8 @@ func (m *machine) callAt(key int, id, name []byte) *item {
 func (m *machine) addCall(key int, id, name, args []byte) error {
 	it := m.callAt(key, id, name)
 	c := it.call
-	m.last = it
-	m.size += len(args)
+	m.calls.last = it
+	m.output.size += len(args)
 	if c.dropped {
 		return nil
 	}
@@ -57,34 +127,22 @@ func (m *machine) addCall(key int, id, name, args []byte) error {
 	return nil
 }
 
-// name takes the name of a call, which says what it is and whether the client may get it.
+// name takes the name of a call. One that the client may not get is dropped.
 func (m *machine) name(it *item, id []byte, name string) {
-	c, set := it.call, &m.req.tools
-	t, known := set.byName[name]
-	if m.isApproval(id) {
-		c.dropped = true
-		m.waiting = slices.DeleteFunc(m.waiting, func(other *item) bool { return other == it })
+	if m.calls.name(it.call, id, name) {
 		return
 	}
-	if _, ok := set.allowed("", name); !ok {
-		c.dropped = true
-		m.waiting = slices.DeleteFunc(m.waiting, func(other *item) bool { return other == it })
+	it.call.dropped = true
+	m.waiting = slices.DeleteFunc(m.waiting, func(other *item) bool { return other == it })
+	if !m.calls.isApproval(id) {
 		m.summary.Warn("call_dropped:" + gateway.ExcerptOf(name, maxName))
-		return
-	}
-	if !known {
-		t.name = name
-	}
-	c.name, c.tool, c.id = name, t, slices.Clone(id)
-	if len(id) <= 2 {
-		c.id = append(append([]byte(`"call_`), itemID("", m.req.id, len(m.calls))...), '"')
 	}
 }
 
 // more takes a further piece of the arguments of a call that was open.
 func (m *machine) more(it *item, piece []byte) error {
 	if it == m.open && len(m.waiting) == 0 {
-		m.size += len(piece)
+		m.output.size += len(piece)
 		m.put(piece, nil)
 		return nil
 	}

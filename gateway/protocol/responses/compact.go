@@ -131,7 +131,7 @@ func (c *Compaction) Source() *gateway.Source {
 // Writer implements [protocol.Front].
 func (c *Compaction) Writer(resp *gateway.Response) protocol.Writer {
 	w := newWriter(c.Request, resp)
-	w.stream, w.quiet = false, true
+	w.stream, w.machine.quiet = false, true
 	return &compactor{Writer: w}
 }
 
@@ -144,12 +144,12 @@ func (w *compactor) Whole(f *wire.Frame) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := w.req
+	r := w.answer.req
 	b := append(append([]byte(`{"id":"`), r.id...), `","object":"response.compaction","created_at":`...)
 	b = append(strconv.AppendInt(b, r.created, 10), `,"output":[{"id":"`...)
 	b = append(append(b, itemID("cmp_", r.id, 0)...), `","type":"compaction","encrypted_content":"`...)
 	b = append(append(b, r.options.Sealer.SealCompaction(text, r.options.Tenant, r.Model())...), `"}],"usage":`...)
-	return append(w.counts.appendTo(slices.Grow(b, 256)), '}'), nil
+	return append(w.answer.counts.appendTo(slices.Grow(b, 256)), '}'), nil
 }
 
 // text is the summary of an answer.
@@ -158,7 +158,7 @@ func (w *compactor) text(f *wire.Frame) (string, error) {
 		return "", err
 	}
 	text := before
-	for _, it := range w.items {
+	for _, it := range w.machine.output.items {
 		content := object(it.JSON).get("content")
 		if it.Type != "message" {
 			continue
@@ -168,7 +168,7 @@ func (w *compactor) text(f *wire.Frame) (string, error) {
 			return true
 		})
 	}
-	if len(text) == len(before) || gateway.CutBy(w.finish) != "" {
+	if len(text) == len(before) || gateway.CutBy(w.answer.finish) != "" {
 		return "", &gateway.Error{Kind: gateway.Unusable, Message: "The model has written no whole summary: nothing was compacted."}
 	}
 	return text, nil
@@ -181,6 +181,6 @@ func (c *Compaction) Summary(resp *gateway.Response) (string, error) {
 		return "", err
 	}
 	w := newWriter(c.Request, resp)
-	w.stream, w.quiet = false, true
+	w.stream, w.machine.quiet = false, true
 	return (&compactor{Writer: w}).text(f)
 }

@@ -2,6 +2,7 @@ package responses
 
 import (
 	"bytes"
+	"slices"
 	"strconv"
 	"unicode/utf8"
 
@@ -48,6 +49,26 @@ func (e *events) text(kind string, before, piece []byte, after string) {
 	e.eventHead(kind)
 	e.out = append(append(append(e.out, before...), piece...), after...)
 	e.eventEnd()
+}
+
+// pass writes an event that is there already.
+func (e *events) pass(kind string, event []byte) {
+	e.out = append(append(append(e.out, "event: "...), kind...), "\ndata: "...)
+	e.out = append(append(e.out, event...), "\n\n"...)
+	e.number++
+}
+
+// numbering gives an event, whose own number stands at a place or nowhere, the next number.
+func (e *events) numbering(event object, at wire.Span) []wire.Edit {
+	next := wire.AppendInt(nil, e.number)
+	switch {
+	case at.Empty(): // an upstream that does not count
+		begin := bytes.IndexByte(event, '{') + 1
+		return []wire.Edit{{At: wire.Span{Start: begin, End: begin}, With: slices.Concat([]byte(`"sequence_number":`), next, []byte{','})}}
+	case bytes.Equal(at.Of(event), next):
+		return nil
+	}
+	return []wire.Edit{{At: at, With: next}}
 }
 
 // appendText appends a text as JSON.

@@ -1,7 +1,11 @@
 package responses
 
 import (
+	"bytes"
+	"slices"
 	"strconv"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/callgate/callgate/gateway/wire"
 )
@@ -28,29 +32,42 @@ const (
 
 // item is an item of the output, while it is open or waits.
 type item struct {
-	kind itemKind
-	part partKind // the one that is open, or that waits
-	// text is what has come of the part, the summary or the arguments, as it stands between the
-	// quotes of a JSON string.
-	text     []byte
-	half     []byte // of a surrogate pair, whose other half may come with the next piece
-	logprobs []byte // of the part, elements
-	notes    []byte // its annotations, elements
-	noted    int    // how many
-	parts    []byte // those that are closed, elements
-	closed   int    // how many
-
-	index  int
-	id     string
-	before []byte // the members of every delta up to the text
+	kind  itemKind
+	index int
+	id    string
+	openPart
+	parts  []byte // those that are closed, elements
+	number int    // how many
 	call   *call  // of a call
 	ran    *ran   // of what the gateway has run
 	native *native
 	phase  []byte // of a message, JSON; nil for none
 	fresh  bool   // it does not go on with the message before it
 	over   bool
-	told   bool // the whole of the text was sent
-	sent   int  // how much of the input of a custom tool was
+}
+
+// openPart is the part of an item that is open, or that waits. A call has its arguments as one.
+type openPart struct {
+	part partKind
+	// text is what has come of the part, the summary or the arguments, as it stands between the
+	// quotes of a JSON string.
+	text     []byte
+	half     []byte // of a surrogate pair, whose other half may come with the next piece
+	logprobs []byte // elements
+	notes    []byte // annotations, elements
+	noted    int    // how many
+	before   []byte // the members of every delta up to the text
+	told     bool   // the whole of the text was sent
+	sent     int    // how much of the input of a custom tool was
+}
+
+// beforeDelta is before without the name of the text.
+func (p *openPart) beforeDelta() []byte { return p.before[:max(0, len(p.before)-len(deltaMember))] }
+
+// endPart closes the open part. parts are those that are closed then.
+func (it *item) endPart(parts []byte) {
+	it.openPart, it.parts = openPart{}, parts
+	it.number++
 }
 
 // call is what is known of a call.
@@ -67,6 +84,22 @@ type call struct {
 func (it *item) head() []byte {
 	b := append([]byte(`,"item_id":"`), it.id...)
 	return strconv.AppendInt(append(b, `","output_index":`...), int64(it.index), 10)
+}
+
+// partHead are the members that say which part an event is of, if the item has parts.
+func (it *item) partHead() []byte {
+	switch it.kind {
+	case reasoningItem:
+		return wire.AppendInt(append(it.head(), `,"summary_index":`...), it.number)
+	case messageItem:
+		return wire.AppendInt(append(it.head(), `,"content_index":`...), it.number)
+	}
+	return it.head()
+}
+
+// mayEnd reports whether the item can be over.
+func (it *item) mayEnd() bool {
+	return (it.call == nil || it.call.args.complete(it.text)) && (it.ran == nil || it.ran.over) && (it.native == nil || it.native.over)
 }
 
 // place are the members in front of an item in its own events.
@@ -213,4 +246,16 @@ func unescaped(escape []byte) byte {
 		}
 	}
 	return 0
+}
+
+// customInput is the input of a custom tool, of arguments with that one member; arguments of
+// another form are the input themselves.
+func customInput(args []byte) []byte {
+	plain := wire.AppendDecoded(nil, slices.Concat([]byte{'"'}, args, []byte{'"'}))
+	if jsontext.Value(plain).IsValid() {
+		if input := object(plain).get("input"); isObject(bytes.TrimSpace(plain)) && isString(input) {
+			return inner(input)
+		}
+	}
+	return args
 }

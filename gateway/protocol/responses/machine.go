@@ -1,34 +1,37 @@
 package responses
 
 import (
-	"bytes"
 	"slices"
-
-	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/callgate/callgate/gateway"
 	"github.com/callgate/callgate/gateway/protocol/served"
-	"github.com/callgate/callgate/gateway/wire"
 )
 
 // machine writes the items of a response. One is open at most: what belongs to another one
 // waits until that is over, so that no event comes out of its order.
 type machine struct {
 	events
-	req       *Request
-	summary   *gateway.Summary
-	open      *item
-	waiting   []*item
-	calls     []*item  // all of them, to find one by its index
-	last      *item    // the call that the last piece of a call was of
-	natives   []*item  // of types that chat completions have no form for
-	runs      []*item  // calls that the gateway has made
-	approvals []string // ids of calls that wait for the client's word
-	items     []Item   // those that are over
-	output    []byte   // the same as elements
-	thoughts  thoughts
-	thought   []byte // the text of the reasoning that is over
-	size      int    // of what is kept until the end, about
+	response string // its id
+	summary  *gateway.Summary
+	open     *item
+	waiting  []*item
+	calls    calls
+	natives  natives
+	runs     runs
+	listed   map[string]bool // servers whose tools the history has listed
+	thinking thinking
+	output   output
+}
+
+// newMachine makes the machine of the answer to a request.
+func newMachine(r *Request, summary *gateway.Summary, e events) machine {
+	asked := r.Includes(encryptedReasoning)
+	return machine{
+		events: e, response: r.id, summary: summary, listed: r.ours.listed,
+		calls:    calls{tools: &r.tools, response: r.id},
+		thinking: thinking{vault: r.vault(), asked: asked, stored: r.Stored},
+		output:   output{asked: asked},
+	}
 }
 
 const (
@@ -43,9 +46,9 @@ const (
 // tooLarge is the error of an answer that is too much to keep; nil if it is not.
 func (m *machine) tooLarge() error {
 	switch {
-	case len(m.calls) > maxCalls:
+	case len(m.calls.all) > maxCalls:
 		return gateway.Errorf(gateway.Unavailable, "answer_too_large", "The upstream's answer has more than %d calls.", maxCalls)
-	case m.size > maxAnswer && !m.quiet:
+	case m.output.size > maxAnswer && !m.quiet:
 		return gateway.Errorf(gateway.Unavailable, "answer_too_large", "The upstream's answer is longer than the %d MiB that a streamed response may have.", maxAnswer>>20)
 	}
 	return nil
@@ -73,38 +76,22 @@ func (m *machine) say(kind itemKind, part partKind, piece, logprobs []byte) {
 	if len(piece) == 0 {
 		return
 	}
-	m.size += len(piece) + len(logprobs)
+	m.output.size += len(piece) + len(logprobs)
 	if m.open != nil && m.open.kind == kind && m.open.part == part && len(m.waiting) == 0 {
 		m.put(piece, logprobs)
 		return
 	}
 	if len(m.waiting) == 0 && (m.open == nil || m.open.mayEnd()) { // nothing to wait for
-		m.switchTo(&item{kind: kind, part: part, text: piece, logprobs: logprobs})
+		m.switchTo(&item{kind: kind, openPart: openPart{part: part, text: piece, logprobs: logprobs}})
 		return
 	}
 	if n := len(m.waiting); n == 0 || m.waiting[n-1].kind != kind || m.waiting[n-1].part != part {
-		m.waiting = append(m.waiting, &item{kind: kind, part: part})
+		m.waiting = append(m.waiting, &item{kind: kind, openPart: openPart{part: part}})
 	}
 	last := m.waiting[len(m.waiting)-1]
 	last.text = append(last.text, piece...)
 	last.logprobs = appendElements(last.logprobs, logprobs)
 	m.advance()
-}
-
-// appendElements appends elements behind others.
-func appendElements(b, more []byte) []byte {
-	if len(more) > 0 && len(b) > 0 {
-		b = append(b, ',')
-	}
-	return append(b, more...)
-}
-
-// addElement does so with an element that nobody changes any more: the first of a list is the list.
-func addElement(b, element []byte) []byte {
-	if len(b) == 0 {
-		return slices.Clip(element)
-	}
-	return appendElements(b, element)
 }
 
 // advance writes of what waits as much as may come now.
@@ -117,11 +104,6 @@ func (m *machine) advance() {
 		m.waiting = m.waiting[1:]
 		m.switchTo(next)
 	}
-}
-
-// mayEnd reports whether the item can be over.
-func (it *item) mayEnd() bool {
-	return (it.call == nil || it.call.args.complete(it.text)) && (it.ran == nil || it.ran.over) && (it.native == nil || it.native.over)
 }
 
 // switchTo ends what is open and opens an item that has waited, or the part of a message.
@@ -146,11 +128,11 @@ func (m *machine) switchTo(next *item) {
 		next.text, next.logprobs, next.part = nil, nil, noPart
 		m.start(next)
 		next.part = part
-		m.startPart()
+		m.partAdded(next)
 	} else if m.open.part != next.part {
 		m.closePart()
 		m.open.part = next.part
-		m.startPart()
+		m.partAdded(m.open)
 	}
 	m.put(text, logprobs)
 }
@@ -170,36 +152,14 @@ func (m *machine) start(it *item) {
 	case it.call.tool.custom:
 		prefix = "ctc_"
 	}
-	m.size += itemSize
-	it.index = len(m.items)
-	it.id = itemID(prefix, m.req.id, it.index)
+	m.output.size += itemSize
+	it.index = len(m.output.items)
+	it.id = itemID(prefix, m.response, it.index)
 	if it.kind == ranItem && it.ran.Kind == served.Approval {
 		it.id = approvalItem + it.ran.ID
 	}
 	m.open = it
-	if m.quiet {
-		return
-	}
-	m.raw("response.output_item.added", it.place(), it.json(inProgress, ""))
-}
-
-// startPart opens a part of the open item, if it has parts.
-func (m *machine) startPart() {
-	it := m.open
-	if m.quiet {
-		return
-	}
-	switch it.kind {
-	case reasoningItem:
-		it.before = wire.AppendInt(append(it.head(), `,"summary_index":`...), it.closed)
-		m.raw("response.reasoning_summary_part.added", it.before, []byte(`,"part":`), it.partJSON(nil))
-	case messageItem:
-		it.before = wire.AppendInt(append(it.head(), `,"content_index":`...), it.closed)
-		m.raw("response.content_part.added", it.before, []byte(`,"part":`), it.partJSON(nil))
-	default:
-		it.before = it.head()
-	}
-	it.before = append(it.before, `,"delta":"`...)
+	m.added(it)
 }
 
 // put writes a piece of the open item.
@@ -217,20 +177,8 @@ func (m *machine) put(piece, logprobs []byte) {
 		it.text = append(it.text, piece...)
 	}
 	it.logprobs = appendElements(it.logprobs, logprobs)
-	switch {
-	case len(piece) == 0 && len(logprobs) == 0:
-	case m.quiet:
-	case it.kind == reasoningItem:
-		m.text("response.reasoning_summary_text.delta", it.before, piece, `"`)
-	case it.kind == callItem && it.call.tool.custom: // its input is known when the arguments are
-	case it.kind == callItem:
-		m.text("response.function_call_arguments.delta", it.before, piece, `"`)
-	case it.part == refusalPartKind:
-		m.text("response.refusal.delta", it.before, piece, `"`)
-	case len(logprobs) == 0:
-		m.text("response.output_text.delta", it.before, piece, `","logprobs":[]`)
-	default:
-		m.raw("response.output_text.delta", it.before, piece, []byte(`","logprobs":[`), logprobs, []byte{']'})
+	if len(piece) > 0 || len(logprobs) > 0 {
+		m.delta(it, piece, logprobs)
 	}
 }
 
@@ -246,41 +194,33 @@ func (m *machine) endText() {
 func (m *machine) closePart() {
 	it := m.open
 	m.endText()
-	at := it.before[:max(0, len(it.before)-len(`,"delta":"`))]
-	part := it.partJSON(it.text)
 	switch {
 	case it.kind == callItem:
-		m.closeCall(at)
+		m.closeCall()
 		return
 	case it.kind == ranItem:
-		m.closeRan()
+		m.ranDone(it)
 		return
-	case it.kind == nativeKind:
+	case it.kind == nativeKind, it.part == noPart: // there is none
 		return
-	case it.part == noPart: // there is none
-		return
-	case it.kind == reasoningItem:
-		if !it.told {
-			m.raw("response.reasoning_summary_text.done", at, []byte(`,"text":"`), it.text, []byte{'"'})
-		}
-		m.raw("response.reasoning_summary_part.done", at, []byte(`,"part":`), part)
-	case it.part == refusalPartKind:
-		if !it.told {
-			m.raw("response.refusal.done", at, []byte(`,"refusal":"`), it.text, []byte{'"'})
-		}
-		m.raw("response.content_part.done", at, []byte(`,"part":`), part)
-	default:
-		if !it.told {
-			m.raw("response.output_text.done", at, []byte(`,"text":"`), it.text, []byte(`","logprobs":[`), it.logprobs, []byte{']'})
-		}
-		m.raw("response.content_part.done", at, []byte(`,"part":`), part)
 	}
-	it.parts = addElement(it.parts, part)
-	it.closed++
+	part := it.partJSON(it.text)
+	m.partDone(it, part)
 	if it.kind == reasoningItem {
-		m.thought = it.text
+		m.thinking.text = it.text
 	}
-	it.text, it.logprobs, it.part, it.notes, it.noted, it.told = nil, nil, noPart, nil, 0, false
+	it.endPart(addElement(it.parts, part))
+}
+
+// closeCall ends a call's arguments.
+func (m *machine) closeCall() {
+	it := m.open
+	if it.call.tool.custom {
+		it.text = customInput(it.text)
+	}
+	if !it.told {
+		m.callDone(it)
+	}
 }
 
 // note adds an annotation, JSON, to the text that is open. It reports whether there is one.
@@ -289,45 +229,10 @@ func (m *machine) note(annotation []byte) bool {
 	if it == nil || it.kind != messageItem || it.part != textPartKind || len(m.waiting) > 0 {
 		return false
 	}
-	if !m.quiet {
-		at := it.before[:len(it.before)-len(`,"delta":"`)]
-		m.raw("response.output_text.annotation.added", at, wire.AppendInt([]byte(`,"annotation_index":`), it.noted), []byte(`,"annotation":`), annotation)
-	}
+	m.annotated(it, annotation)
 	it.notes = appendElements(it.notes, annotation)
 	it.noted++
 	return true
-}
-
-// closeCall ends a call's arguments.
-func (m *machine) closeCall(at []byte) {
-	it := m.open
-	switch {
-	case it.told && it.call.tool.custom:
-		it.text = customInput(it.text)
-		return
-	case it.told:
-		return
-	case !it.call.tool.custom:
-		m.raw("response.function_call_arguments.done", at, []byte(`,"name":`), wire.AppendQuoted(nil, it.call.tool.name), []byte(`,"arguments":"`), it.text, []byte{'"'})
-		return
-	}
-	it.text = customInput(it.text)
-	if rest := it.text[min(it.sent, len(it.text)):]; len(rest) > 0 {
-		m.raw("response.custom_tool_call_input.delta", at, []byte(`,"delta":"`), rest, []byte{'"'})
-	}
-	m.raw("response.custom_tool_call_input.done", at, []byte(`,"input":"`), it.text, []byte{'"'})
-}
-
-// customInput is the input of a custom tool, of arguments with that one member; arguments of
-// another form are the input themselves.
-func customInput(args []byte) []byte {
-	plain := wire.AppendDecoded(nil, slices.Concat([]byte{'"'}, args, []byte{'"'}))
-	if jsontext.Value(plain).IsValid() {
-		if input := object(plain).get("input"); isObject(bytes.TrimSpace(plain)) && isString(input) {
-			return inner(input)
-		}
-	}
-	return args
 }
 
 // close ends the open item.
@@ -341,45 +246,22 @@ func (m *machine) close(status string) {
 	m.open, it.over = nil, true
 	shown, kept := "", ""
 	if it.kind == reasoningItem {
-		shown, kept = m.seal()
+		shown, kept = m.thinking.seal()
 	}
 	item := it.json(status, shown)
 	stored := item
 	if kept != shown {
 		stored = it.json(status, kept)
 	}
-	if !m.quiet {
-		m.raw("response.output_item.done", it.place(), item)
-	}
-	m.output = addElement(m.output, item)
-	m.items = append(m.items, Item{ID: it.id, Type: it.typeName(), JSON: stored})
+	m.done(it, item)
+	m.output.add(Item{ID: it.id, Type: it.typeName(), JSON: stored}, item)
 	it.text, it.parts = nil, nil
-}
-
-// seal seals what there is of the reasoning that has ended: as the client gets it, and as it is
-// stored.
-func (m *machine) seal() (shown, kept string) {
-	include, content := m.req.Includes(encryptedReasoning), m.thoughts.seal(m.thought)
-	signed := !m.thoughts.isEmpty()
-	if !jsontext.Value(content).IsValid() { // an upstream's own fault
-		content, signed = (&thoughts{}).seal(m.thought), false
-	}
-	m.thoughts, m.thought = thoughts{}, nil
-	if m.req.options.Sealer == nil || !include && (!signed || !m.req.Stored) {
-		return "", ""
-	}
-	kept = m.req.vault().seal(content)
-	if include {
-		shown = kept
-	}
-	return shown, kept
 }
 
 // pending writes thoughts that no reasoning was said with, if somebody keeps them.
 func (m *machine) pending() {
-	if m.thoughts.isEmpty() || m.req.options.Sealer == nil || !m.req.Stored && !m.req.Includes(encryptedReasoning) {
-		return
+	if m.thinking.isKept() {
+		m.start(&item{kind: reasoningItem})
+		m.close(completed)
 	}
-	m.start(&item{kind: reasoningItem})
-	m.close(completed)
 }

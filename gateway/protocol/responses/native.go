@@ -136,103 +136,58 @@ type native struct {
 	over   bool
 }
 
-// isOwn reports whether the upstream speaks the Responses API. What is in its form is not believed of another one.
-func (w *Writer) isOwn() bool { return w.summary.Protocol == Name }
+// natives are such items of a response.
+type natives []*item
 
-// readOwn takes what an upstream of the Responses API says beside the chat completion.
-func (w *Writer) readOwn(own object) {
-	if !w.isOwn() {
-		return
-	}
-	if m := own.get("message"); isObject(m) {
-		w.waiting = append(w.waiting, &item{kind: messageItem, part: textPartKind, phase: bytes.Clone(object(m).get("phase")), fresh: true})
-		w.advance()
-	}
-	if whole := object(own.get("response")); isObject(whole) { // of an answer that something was put into
-		list := whole.get("output")
-		wire.Elements(list, 0, func(_ int, at wire.Span) bool {
-			one := object(at.Of(list))
-			switch wire.Unquote(one.get("type")) {
-			case "message", "reasoning", "function_call", "custom_tool_call":
-			default:
-				w.waiting = append(w.waiting, &item{kind: nativeKind, native: &native{item: bytes.Clone(one), over: true}})
-			}
-			return true
-		})
-		w.advance()
-	}
-	event := object(own.get("event"))
-	if !isObject(event) {
-		return
-	}
-	key := number(event.get("output_index"))
-	w.size += len(event)
-	kind := wire.Unquote(event.get("type"))
-	if kind == "response.output_item.added" {
-		it := &item{kind: nativeKind, native: &native{key: key, item: bytes.Clone(event.get("item"))}}
-		w.natives = append(w.natives, it)
-		w.waiting = append(w.waiting, it)
-		w.advance()
-		return
-	}
-	for _, it := range slices.Backward(w.natives) {
-		if it.native.key != key || it.native.over {
-			continue
+// find is the one with an upstream's output_index that is not over, or nil.
+func (n natives) find(key int) *item {
+	for _, it := range slices.Backward(n) {
+		if it.native.key == key && !it.native.over {
+			return it
 		}
-		if kind == "response.output_item.done" {
-			it.native.item, it.native.over = bytes.Clone(event.get("item")), true
-			if it == w.open {
-				w.close(completed)
-			}
-			w.advance()
-			return
-		}
-		if it == w.open {
-			w.nativeEvent(it, event)
-		} else {
-			it.native.events = append(it.native.events, bytes.Clone(event))
-		}
-		return
 	}
+	return nil
 }
 
-func number(v []byte) (n int) {
-	for _, c := range v {
-		if c < '0' || c > '9' || n > 1<<20 {
-			return -1
+// addNative takes the beginning of such an item.
+func (m *machine) addNative(key int, begun []byte) {
+	it := &item{kind: nativeKind, native: &native{key: key, item: begun}}
+	m.natives = append(m.natives, it)
+	m.waiting = append(m.waiting, it)
+	m.advance()
+}
+
+// takeNative takes a further event of such an item; the last one says what it is in the end.
+func (m *machine) takeNative(key int, event object) {
+	it := m.natives.find(key)
+	switch {
+	case it == nil:
+	case wire.Unquote(event.get("type")) == "response.output_item.done":
+		it.native.item, it.native.over = bytes.Clone(event.get("item")), true
+		if it == m.open {
+			m.close(completed)
 		}
-		n = 10*n + int(c-'0')
+		m.advance()
+	case it == m.open:
+		m.native(it, event)
+	default:
+		it.native.events = append(it.native.events, bytes.Clone(event))
 	}
-	return n
 }
 
 // startNative opens an item of the upstream's own.
 func (m *machine) startNative(it *item) {
-	m.size += itemSize
-	it.index, it.id = len(m.items), wire.Unquote(object(it.native.item).get("id"))
+	m.output.size += itemSize
+	it.index, it.id = len(m.output.items), wire.Unquote(object(it.native.item).get("id"))
 	m.open = it
 	m.raw("response.output_item.added", it.place(), appendLine(nil, it.native.item))
 	for _, e := range it.native.events {
-		m.nativeEvent(it, e)
+		m.native(it, e)
 	}
 	it.native.events = nil
 	if it.native.over {
 		m.close(completed)
 	}
-}
-
-// nativeEvent writes an event of such an item, at the place that the item has here.
-func (m *machine) nativeEvent(it *item, event object) {
-	kind := wire.Unquote(event.get("type"))
-	if !isTheirs(kind) {
-		return
-	}
-	members := wire.AppendOthers([]byte{'{'}, event, "type", "sequence_number", "output_index")
-	b := wire.AppendInt([]byte(`,"output_index":`), it.index)
-	if len(members) > 1 {
-		b = append(append(b, ','), members[1:]...)
-	}
-	m.raw(kind, appendLine(nil, b))
 }
 
 // ownResponse is a whole answer as an upstream of the API has given it, nil if it is none.
@@ -250,20 +205,12 @@ func ownResponse(body object) object {
 	return nil
 }
 
-// takeOutput takes the items of a whole answer as they came.
-func (m *machine) takeOutput(list []byte) {
-	wire.Elements(list, 0, func(_ int, at wire.Span) bool {
-		stored := object(appendLine(nil, at.Of(list)))
-		if !isObject(stored) {
-			return true
+func number(v []byte) (n int) {
+	for _, c := range v {
+		if c < '0' || c > '9' || n > 1<<20 {
+			return -1
 		}
-		id := wire.Unquote(stored.get("id"))
-		if id == "" {
-			id = itemID("item_", m.req.id, len(m.items))
-			stored = append(wire.AppendOthers(wire.AppendQuoted([]byte(`{"id":`), id), stored, "id"), '}')
-		}
-		m.output = appendElements(m.output, m.shown(stored))
-		m.items = append(m.items, Item{ID: id, Type: wire.Unquote(stored.get("type")), JSON: stored})
-		return true
-	})
+		n = 10*n + int(c-'0')
+	}
+	return n
 }

@@ -2,10 +2,8 @@ package responses
 
 import (
 	"bytes"
-	"slices"
 	"strconv"
 
-	"github.com/callgate/callgate/gateway/observe"
 	"github.com/callgate/callgate/gateway/usage"
 	"github.com/callgate/callgate/gateway/wire"
 )
@@ -161,50 +159,6 @@ func (c *counts) appendTo(b []byte) []byte {
 		{`},"output_tokens":`, c.Output}, {`,"output_tokens_details":{"reasoning_tokens":`, c.reasoning}, {`},"total_tokens":`, c.Input + c.Output},
 	} {
 		b = strconv.AppendInt(append(b, m.text...), int64(m.n), 10)
-	}
-	return append(b, '}')
-}
-
-// responseSize is about how many bytes a response has besides what the client and the model have said.
-const responseSize = 1 << 10
-
-// appendResponse appends the response as it is now.
-func (w *Writer) appendResponse(b []byte, end ending, completed int64) []byte {
-	b = slices.Grow(b, responseSize+len(w.output)+len(end.failure)+len(w.req.fields[fInstructions])+w.req.tools.echoSize())
-	b = append(append(b, `{"id":"`...), w.req.id...)
-	created := w.req.created
-	if w.passage.created > 0 {
-		created = w.passage.created
-	}
-	b = strconv.AppendInt(append(b, `","object":"response","created_at":`...), created, 10)
-	b = append(append(append(b, `,"status":"`...), end.status...), `","completed_at":`...)
-	if completed > 0 {
-		b = strconv.AppendInt(b, completed, 10)
-	} else {
-		b = append(b, "null"...)
-	}
-	b = append(b, `,"error":`...)
-	if end.failure != nil {
-		b = append(b, end.failure...)
-	} else {
-		b = append(b, "null"...)
-	}
-	b = append(b, `,"incomplete_details":`...)
-	if end.reason != "" {
-		b = append(append(append(b, `{"reason":"`...), end.reason...), `"}`...)
-	} else {
-		b = append(b, "null"...)
-	}
-	b = append(append(b, `,"model":`...), w.model...)
-	b = append(append(append(b, `,"output":[`...), w.output...), ']')
-	b = append(w.req.appendEcho(b), `,"usage":`...)
-	if end.status == inProgress {
-		b = append(b, "null"...)
-	} else {
-		b = w.counts.appendTo(b)
-		if w.summary != nil && w.summary.Execution {
-			b = append(append(b, `,"execution":`...), observe.Execution(w.summary, !w.quiet)...)
-		}
 	}
 	return append(b, '}')
 }

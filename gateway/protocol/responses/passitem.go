@@ -9,22 +9,22 @@ import (
 )
 
 // passItem takes an event of an item.
-func (w *Writer) passItem(c *came) bool {
+func (p *passage) passItem(c *came) bool {
 	switch {
 	case c.kind == "response.output_item.added":
-		return w.passAdded(c)
-	case w.open == nil || c.at != w.open.index:
+		return p.passAdded(c)
+	case p.machine.open == nil || c.at != p.machine.open.index:
 		return false
 	case c.kind == "response.output_item.done":
-		return w.passDone(c)
+		return p.passDone(c)
 	}
-	return (c.id == "" || c.id == w.open.id) && w.passWithin(c)
+	return (c.id == "" || c.id == p.machine.open.id) && p.passWithin(c)
 }
 
 // passAdded begins an item.
-func (w *Writer) passAdded(c *came) bool {
+func (p *passage) passAdded(c *came) bool {
 	id := wire.Unquote(c.item.get("id"))
-	if w.open != nil || c.at != len(w.items) || !isItemID(id) || w.passage.ids[id] {
+	if p.machine.open != nil || c.at != len(p.machine.output.items) || !isItemID(id) || p.ids[id] {
 		return false
 	}
 	for _, name := range [...]string{"content", "summary", "arguments", "input"} {
@@ -32,46 +32,28 @@ func (w *Writer) passAdded(c *came) bool {
 			return false
 		}
 	}
-	it := &item{index: c.at, id: id, part: noPart}
+	it := &item{index: c.at, id: id}
 	switch wire.Unquote(c.item.get("type")) {
 	case "message":
 		it.kind, it.phase = messageItem, bytes.Clone(c.item.get("phase"))
 	case "reasoning":
 		it.kind = reasoningItem
 	case "function_call", "custom_tool_call":
-		if !w.passCall(it, c.item) {
+		if !p.machine.calls.begin(it, c.item) {
 			return false
 		}
 	case "":
 		return false
 	default:
 		it.kind, it.native = nativeKind, &native{key: c.at, item: bytes.Clone(c.item)}
-		w.natives = append(w.natives, it)
+		p.machine.natives = append(p.machine.natives, it)
 	}
-	if w.passage.ids == nil {
-		w.passage.ids = map[string]bool{}
+	if p.ids == nil {
+		p.ids = map[string]bool{}
 	}
-	w.passage.ids[id] = true
-	w.open = it
-	w.size += itemSize
-	return true
-}
-
-// passCall begins a call, of a tool that the client may have called.
-func (w *Writer) passCall(it *item, said object) bool {
-	callID, name, space := said.get("call_id"), wire.Unquote(said.get("name")), wire.Unquote(said.get("namespace"))
-	known, ok := w.req.tools.allowed(space, name)
-	if !ok || w.isApproval(callID) || len(callID) <= len(`""`) || name == "" {
-		return false
-	}
-	custom := wire.Unquote(said.get("type")) == "custom_tool_call"
-	it.kind = callItem
-	it.call = &call{key: len(w.calls), id: bytes.Clone(callID), name: known, tool: tool{name: name, space: space, custom: custom}}
-	w.calls = append(w.calls, it)
-	it.before = append(it.head(), `,"delta":"`...)
-	if custom {
-		it.text = []byte(customBegin)
-	}
+	p.ids[id] = true
+	p.machine.open = it
+	p.machine.output.size += itemSize
 	return true
 }
 
@@ -88,8 +70,8 @@ func isItemID(id string) bool {
 }
 
 // passDone ends the open item.
-func (w *Writer) passDone(c *came) bool {
-	it := w.open
+func (p *passage) passDone(c *came) bool {
+	it := p.machine.open
 	status := wire.Unquote(c.item.get("status"))
 	switch {
 	case wire.Unquote(c.item.get("id")) != it.id, wire.Unquote(c.item.get("type")) != it.typeName(), it.part != noPart:
@@ -102,10 +84,9 @@ func (w *Writer) passDone(c *came) bool {
 	if it.native != nil {
 		it.native.over = true
 	}
-	stored := bytes.Clone(c.item)
-	w.output = appendElements(w.output, w.shown(c.item))
-	w.items = append(w.items, Item{ID: it.id, Type: it.typeName(), JSON: stored})
-	w.open, it.over, it.text, it.parts = nil, true, nil, nil
+	stored, out := bytes.Clone(c.item), &p.machine.output
+	out.add(Item{ID: it.id, Type: it.typeName(), JSON: stored}, out.shown(stored))
+	p.machine.open, it.over, it.text, it.parts = nil, true, nil, nil
 	return true
 }
 
@@ -147,8 +128,8 @@ var textEvents = map[string]partKind{"response.output_text.": textPartKind, "res
 	"response.function_call_arguments.": noPart, "response.custom_tool_call_input.": noPart}
 
 // passWithin takes an event of the open item.
-func (w *Writer) passWithin(c *came) bool {
-	it := w.open
+func (p *passage) passWithin(c *came) bool {
+	it := p.machine.open
 	if it.kind == nativeKind {
 		return isTheirs(c.kind)
 	}
@@ -157,9 +138,9 @@ func (w *Writer) passWithin(c *came) bool {
 	case "response.output_text.annotation.":
 		return !strings.HasSuffix(c.kind, ".added") || it.takeNote(c)
 	case "response.content_part.":
-		return it.kind != messageItem || w.passPart(c)
+		return it.kind != messageItem || p.passPart(c)
 	case "response.reasoning_summary_part.":
-		return it.kind == reasoningItem && w.passPart(c)
+		return it.kind == reasoningItem && p.passPart(c)
 	}
 	if part, ok := textEvents[family]; ok {
 		return it.passText(c, part)
@@ -172,7 +153,7 @@ func (it *item) passText(c *came, part partKind) bool {
 	switch {
 	case strings.HasPrefix(c.kind, "response.reasoning") != (it.kind == reasoningItem), (part == noPart) != (it.kind == callItem), it.told:
 		return false
-	case it.kind == callItem && strings.HasPrefix(c.kind, "response.custom") != it.call.tool.custom, part != noPart && (it.part != part || c.number != it.closed):
+	case it.kind == callItem && strings.HasPrefix(c.kind, "response.custom") != it.call.tool.custom, part != noPart && (it.part != part || c.number != it.number):
 		return false
 	case strings.HasSuffix(c.kind, ".delta"):
 		return it.take(c)
@@ -192,7 +173,7 @@ func (it *item) passText(c *came, part partKind) bool {
 
 // takeNote takes an annotation of the text that is open.
 func (it *item) takeNote(c *came) bool {
-	if it.kind != messageItem || it.part != textPartKind || it.told || c.note == nil || c.noted != it.noted || c.number != it.closed {
+	if it.kind != messageItem || it.part != textPartKind || it.told || c.note == nil || c.noted != it.noted || c.number != it.number {
 		return false
 	}
 	it.notes = appendElements(it.notes, c.note)
@@ -237,22 +218,18 @@ func (it *item) isWhole(text []byte) bool {
 }
 
 // passPart begins or ends a part of the open item.
-func (w *Writer) passPart(c *came) bool {
-	it := w.open
+func (p *passage) passPart(c *came) bool {
+	it := p.machine.open
 	kind, says := partOf(c.part)
-	if kind == noPart || !isString(says) || c.number != it.closed {
+	if kind == noPart || !isString(says) || c.number != it.number {
 		return false
 	}
 	if strings.HasSuffix(c.kind, ".added") {
 		if it.part != noPart || len(says) > len(`""`) {
 			return false
 		}
-		index := `,"content_index":`
-		if it.kind == reasoningItem {
-			index = `,"summary_index":`
-		}
 		it.part, it.told = kind, false
-		it.before = append(wire.AppendInt(append(it.head(), index...), it.closed), `,"delta":"`...)
+		it.before = append(it.partHead(), deltaMember...)
 		return true
 	}
 	notes := 0
@@ -260,9 +237,7 @@ func (w *Writer) passPart(c *came) bool {
 	if it.part != kind || !it.told || notes != it.noted || !it.isWhole(says) {
 		return false
 	}
-	it.parts = appendElements(it.parts, c.part)
-	it.closed++
-	it.text, it.logprobs, it.part, it.notes, it.noted, it.told = nil, nil, noPart, nil, 0, false
+	it.endPart(appendElements(it.parts, c.part))
 	return true
 }
 

@@ -2,7 +2,6 @@ package responses
 
 import (
 	"bytes"
-	"slices"
 	"strings"
 
 	"github.com/callgate/callgate/gateway/protocol/served"
@@ -40,10 +39,10 @@ func (r *ran) typeName() string {
 // serve takes what has happened to tools of the gateway's own.
 func (m *machine) serve(e *served.Event) {
 	e.Arguments, e.Output, e.Error, e.Tools = bytes.Clone(e.Arguments), bytes.Clone(e.Output), bytes.Clone(e.Error), bytes.Clone(e.Tools)
-	m.size += len(e.Arguments) + len(e.Output) + len(e.Error) + len(e.Tools)
+	m.output.size += len(e.Arguments) + len(e.Output) + len(e.Error) + len(e.Tools)
 	switch {
 	case e.Kind == served.Finished:
-		if it := m.running(e.ID); it != nil {
+		if it := m.runs.running(e.ID); it != nil {
 			it.ran.Output, it.ran.Error, it.ran.over = e.Output, e.Error, true
 			if it == m.open {
 				m.close(completed)
@@ -51,10 +50,10 @@ func (m *machine) serve(e *served.Event) {
 			m.advance()
 			return
 		}
-	case e.Kind == served.Listed && m.req.ours.listed[e.Server]: // the history has it
+	case e.Kind == served.Listed && m.listed[e.Server]: // the history has it
 		return
 	case e.Kind == served.Approval:
-		m.approvals = append(m.approvals, e.ID)
+		m.calls.approvals = append(m.calls.approvals, e.ID)
 	}
 	it := &item{kind: ranItem, ran: &ran{Event: *e, over: e.Kind != served.Started}}
 	if e.Kind == served.Started {
@@ -64,9 +63,12 @@ func (m *machine) serve(e *served.Event) {
 	m.advance()
 }
 
-// running is the call with an id that is not over, or nil.
-func (m *machine) running(id string) *item {
-	for _, it := range m.runs {
+// runs are calls that the gateway has made.
+type runs []*item
+
+// running is the one with an id that is not over, or nil.
+func (r runs) running(id string) *item {
+	for _, it := range r {
 		if it.ran.ID == id && !it.ran.over {
 			return it
 		}
@@ -77,17 +79,7 @@ func (m *machine) running(id string) *item {
 // startRan opens the item of a tool, with all that is known of it.
 func (m *machine) startRan(it *item) {
 	m.start(it)
-	head := it.head()
-	switch it.ran.typeName() {
-	case mcpList:
-		m.raw("response.mcp_list_tools.in_progress", head)
-	case mcpCall:
-		m.raw("response.mcp_call.in_progress", head)
-		if arguments := it.ran.arguments(); len(arguments) > len(`""`) {
-			m.raw("response.mcp_call_arguments.delta", head, []byte(`,"delta":`), arguments)
-		}
-		m.raw("response.mcp_call_arguments.done", head, []byte(`,"arguments":`), it.ran.arguments())
-	}
+	m.ranAdded(it)
 	if it.ran.over {
 		m.close(completed)
 	}
@@ -99,18 +91,6 @@ func (r *ran) arguments() []byte {
 		return []byte(`""`)
 	}
 	return r.Arguments
-}
-
-// closeRan says how the open tool's work has ended.
-func (m *machine) closeRan() {
-	it := m.open
-	end := ".completed"
-	if it.ran.Error != nil || !it.ran.over {
-		end = ".failed"
-	}
-	if kind := it.ran.typeName(); kind != mcpRequest {
-		m.raw("response."+kind+end, it.head())
-	}
 }
 
 // appendTo appends the item's own members, up to the end. status is that of the response, or of the
@@ -188,33 +168,9 @@ func appendFailed(b, failure []byte) []byte {
 	return append(append(b, message...), "}]}"...)
 }
 
-// readRan takes the content of a whole answer with what happened in between: each event has the
-// number of bytes that stood before it.
-func (w *Writer) readRan(content []byte, events []served.Event) {
-	text := wire.AppendDecoded(nil, orEmpty(content))
-	said := 0
-	say := func(upTo int) {
-		if upTo = min(upTo, len(text)); upTo > said {
-			piece := wire.AppendQuoted(nil, text[said:upTo])
-			w.say(messageItem, textPartKind, clean(inner(piece)), nil)
-			said = upTo
-		}
-	}
-	for i := range events {
-		say(events[i].After)
-		w.serve(&events[i])
-	}
-	say(len(text))
-}
-
 func orEmpty(text []byte) []byte {
 	if !isString(text) {
 		return []byte(`""`)
 	}
 	return text
-}
-
-// isApproval reports whether a call waits for the client's word: its item says so.
-func (m *machine) isApproval(id []byte) bool {
-	return len(m.approvals) > 0 && slices.Contains(m.approvals, wire.Unquote(id))
 }

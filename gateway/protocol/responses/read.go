@@ -2,17 +2,19 @@ package responses
 
 import (
 	"bytes"
-	"slices"
 	"strconv"
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/callgate/callgate/gateway"
 	"github.com/callgate/callgate/gateway/protocol/served"
 	"github.com/callgate/callgate/gateway/wire"
 )
 
-// reader is what reads frames: memory that is used again, and what the chunk before was.
+// reader reads frames, and has the machine say what they bring.
 type reader struct {
+	answer   *answer
+	machine  *machine
 	rendered []byte // a frame that was changed, as it goes out
 	shape    *wire.Shape
 	frame    *wire.Frame // what goes out, one after the other
@@ -21,114 +23,103 @@ type reader struct {
 	say    func(piece []byte) error
 }
 
-// read takes a frame.
-func (w *Writer) read(f *wire.Frame) error {
-	if w.pass(f) {
-		return w.tooLarge()
-	}
+// read takes a frame. failure is the upstream's own error, if that is what came.
+func (r *reader) read(f *wire.Frame) (failure []byte, err error) {
 	if f.Data == nil {
-		return w.readBlock(f.Raw)
+		return r.readBlock(f.Raw), nil
 	}
 	if !f.Changed() {
-		return w.readChunk(f)
+		return r.readChunk(f)
 	}
-	w.reader.rendered = f.AppendTo(w.reader.rendered[:0])
+	r.rendered = f.AppendTo(r.rendered[:0])
 	if f.Whole {
-		return w.readChunk(&wire.Frame{Data: w.reader.rendered, Raw: w.reader.rendered, Whole: true})
+		return r.readChunk(&wire.Frame{Data: r.rendered, Raw: r.rendered, Whole: true})
 	}
-	if w.reader.frame == nil {
-		w.reader.shape, w.reader.frame = new(wire.Shape), new(wire.Frame)
+	if r.frame == nil {
+		r.shape, r.frame = new(wire.Shape), new(wire.Frame)
 	}
-	for line := range bytes.SplitSeq(w.reader.rendered, []byte{'\n'}) {
+	for line := range bytes.SplitSeq(r.rendered, []byte{'\n'}) {
 		data, ok := bytes.CutPrefix(bytes.TrimSuffix(line, []byte{'\r'}), []byte("data:"))
-		if !ok || w.phase == over {
+		if !ok {
 			continue
 		}
 		data = bytes.TrimPrefix(data, []byte{' '})
-		w.reader.number = 0 // the upstream counts its own shapes
-		w.reader.shape.Read(w.reader.frame, data, data)
-		if err := w.readChunk(w.reader.frame); err != nil {
-			return err
+		r.number = 0 // the upstream counts its own shapes
+		r.shape.Read(r.frame, data, data)
+		if failure, err = r.readChunk(r.frame); failure != nil || err != nil {
+			return failure, err
 		}
 	}
-	w.reader.number = 0
-	return nil
+	r.number = 0
+	return nil, nil
 }
 
 // readBlock takes a block that is no chunk: a comment, or an upstream's own error.
-func (w *Writer) readBlock(raw []byte) error {
+func (r *reader) readBlock(raw []byte) (failure []byte) {
 	if !bytes.Contains(raw, []byte("data")) {
 		return nil
 	}
 	block, err := wire.NewReader(bytes.NewReader(raw), 0).Next()
 	if err == nil && isObject(block.Data) {
-		w.fail(upstreamFailure(block.Data))
+		return upstreamFailure(block.Data)
 	}
 	return nil
 }
 
 // readChunk takes a chunk, or a whole completion.
-func (w *Writer) readChunk(f *wire.Frame) error {
+func (r *reader) readChunk(f *wire.Frame) (failure []byte, err error) {
 	if f.Failed() {
-		w.fail(upstreamFailure(f.Data))
-		return nil
+		return upstreamFailure(f.Data), nil
 	}
 	choices := f.Choices()
-	if e, own, ok := served.Of(f, w.summary); own {
-		return w.readServed(f, &e, ok)
+	if e, own, ok := served.Of(f, r.machine.summary); own {
+		return nil, r.readServed(f, &e, ok)
 	}
-	if hole, number := f.Hole(); number != 0 && number == w.reader.number {
-		if err := w.reader.say(hole.Of(f.Data)); err != nil {
+	if hole, number := f.Hole(); number != 0 && number == r.number {
+		if err := r.say(hole.Of(f.Data)); err != nil {
+			return nil, err
+		}
+		return nil, r.machine.tooLarge()
+	}
+	r.number = 0
+	r.answer.beginWith(f)
+	if raw := f.Usage(); raw != nil {
+		r.answer.counts = readCounts(raw)
+	}
+	for i := range choices {
+		if c := &choices[i]; c.Index == 0 { // a response has one
+			if err := r.readChoice(f, c); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return nil, r.machine.tooLarge()
+}
+
+// readChoice takes the choice of a chunk.
+func (r *reader) readChoice(f *wire.Frame, c *wire.Choice) error {
+	if !c.Body.Empty() && f.Data[c.Body.Start] == '{' {
+		if err := r.readBody(f, c); err != nil {
 			return err
 		}
-		return w.tooLarge()
 	}
-	w.reader.number = 0
-	if w.phase == fresh {
-		w.readHead(f)
-	}
-	if raw := f.Usage(); raw != nil {
-		w.counts = readCounts(raw)
-	}
-	w.begin()
-	for i := range choices {
-		c := &choices[i]
-		if c.Index != 0 { // a response has one
-			continue
-		}
-		if !c.Body.Empty() && f.Data[c.Body.Start] == '{' {
-			if err := w.readBody(f, c); err != nil {
-				return err
-			}
-		}
-		if c.Reason != "" {
-			w.finish = c.Reason
-			if !f.Whole {
-				w.end()
-			}
+	if c.Reason != "" {
+		r.answer.finish = c.Reason
+		if !f.Whole {
+			r.answer.end()
 		}
 	}
-	return w.tooLarge()
+	return nil
 }
 
 // readServed takes a chunk about tools that the gateway runs. ok says that there is a form for it.
-func (w *Writer) readServed(f *wire.Frame, e *served.Event, ok bool) error {
-	w.reader.number = 0
-	if w.phase == fresh {
-		w.readHead(f)
-	}
-	w.begin()
+func (r *reader) readServed(f *wire.Frame, e *served.Event, ok bool) error {
+	r.number = 0
+	r.answer.beginWith(f)
 	if ok {
-		w.serve(e)
+		r.machine.serve(e)
 	}
-	return w.tooLarge()
-}
-
-// readHead reads the model's name, which all events say alike.
-func (w *Writer) readHead(f *wire.Frame) {
-	if model := object(f.Data).get("model"); isString(model) && len(model) > 2 && jsontext.Value(model).IsValid() {
-		w.model = slices.Clone(model)
-	}
+	return r.machine.tooLarge()
 }
 
 // body is a delta or a message by its members.
@@ -178,12 +169,12 @@ func isEmptyValue(v []byte) bool {
 }
 
 // readBody takes a delta or a message: reasoning first, as it was thought.
-func (w *Writer) readBody(f *wire.Frame, c *wire.Choice) error {
+func (r *reader) readBody(f *wire.Frame, c *wire.Choice) error {
 	var b body
 	wire.Members(f.Data[:c.Body.End], c.Body.Start, func(key []byte, v wire.Span) bool {
 		if value := v.Of(f.Data); !isEmptyValue(value) && !b.take(string(key), value) {
-			w.size += len(value)
-			w.thoughts.add(string(key), value, f.Whole)
+			r.machine.output.size += len(value)
+			r.machine.thinking.thoughts.add(string(key), value, f.Whole)
 		}
 		return true
 	})
@@ -194,38 +185,96 @@ func (w *Writer) readBody(f *wire.Frame, c *wire.Choice) error {
 		}
 	}
 	if b.own != nil {
-		w.readOwn(b.own)
+		r.readOwn(b.own)
 	}
 	if isString(b.reasoning) {
-		w.say(reasoningItem, textPartKind, clean(inner(b.reasoning)), nil)
+		r.machine.say(reasoningItem, textPartKind, clean(inner(b.reasoning)), nil)
 	}
-	if events := served.All(f, w.summary); len(events) > 0 {
-		w.readRan(b.content, events)
+	if events := served.All(f, r.machine.summary); len(events) > 0 {
+		r.readRan(b.content, events)
 	} else {
-		w.readContent(&b)
+		r.readContent(&b)
 	}
-	w.readNotes(b.notes)
+	r.readNotes(b.notes)
 	if isString(b.refusal) {
-		w.say(messageItem, refusalPartKind, clean(inner(b.refusal)), nil)
+		r.machine.say(messageItem, refusalPartKind, clean(inner(b.refusal)), nil)
 	}
-	if err := w.readCalls(&b); err != nil {
+	if err := r.readCalls(&b); err != nil {
 		return err
 	}
-	if b.said == 1 && c.Reason == "" && w.open != nil && len(w.waiting) == 0 {
-		w.learn(f, c)
+	if b.said == 1 && c.Reason == "" && r.machine.open != nil && len(r.machine.waiting) == 0 {
+		r.learn(f, c)
 	}
 	return nil
 }
 
+// readRan takes the content of a whole answer with what happened in between: each event has the
+// number of bytes that stood before it.
+func (r *reader) readRan(content []byte, events []served.Event) {
+	text := wire.AppendDecoded(nil, orEmpty(content))
+	said := 0
+	say := func(upTo int) {
+		if upTo = min(upTo, len(text)); upTo > said {
+			piece := wire.AppendQuoted(nil, text[said:upTo])
+			r.machine.say(messageItem, textPartKind, clean(inner(piece)), nil)
+			said = upTo
+		}
+	}
+	for i := range events {
+		say(events[i].After)
+		r.machine.serve(&events[i])
+	}
+	say(len(text))
+}
+
+// readOwn takes what an upstream of the Responses API says beside the chat completion.
+func (r *reader) readOwn(own object) {
+	if !isOwn(r.machine.summary) {
+		return
+	}
+	m := r.machine
+	if said := own.get("message"); isObject(said) {
+		m.waiting = append(m.waiting, &item{kind: messageItem, openPart: openPart{part: textPartKind}, phase: bytes.Clone(object(said).get("phase")), fresh: true})
+		m.advance()
+	}
+	if whole := object(own.get("response")); isObject(whole) { // of an answer that something was put into
+		list := whole.get("output")
+		wire.Elements(list, 0, func(_ int, at wire.Span) bool {
+			one := object(at.Of(list))
+			switch wire.Unquote(one.get("type")) {
+			case "message", "reasoning", "function_call", "custom_tool_call":
+			default:
+				m.waiting = append(m.waiting, &item{kind: nativeKind, native: &native{item: bytes.Clone(one), over: true}})
+			}
+			return true
+		})
+		m.advance()
+	}
+	event := object(own.get("event"))
+	if !isObject(event) {
+		return
+	}
+	key := number(event.get("output_index"))
+	m.output.size += len(event)
+	if wire.Unquote(event.get("type")) == "response.output_item.added" {
+		m.addNative(key, bytes.Clone(event.get("item")))
+		return
+	}
+	m.takeNative(key, event)
+}
+
+// isOwn reports whether the upstream speaks the Responses API. What is in its form is not believed of another one.
+func isOwn(s *gateway.Summary) bool { return s.Protocol == Name }
+
 // readContent takes a content, a text or, as some upstreams write it, a list of parts.
-func (w *Writer) readContent(b *body) {
+func (r *reader) readContent(b *body) {
 	switch {
 	case isString(b.content):
-		w.say(messageItem, textPartKind, clean(inner(b.content)), b.logprobs)
+		r.machine.say(messageItem, textPartKind, clean(inner(b.content)), b.logprobs)
 	case isArray(b.content):
 		wire.Elements(b.content, 0, func(_ int, v wire.Span) bool {
 			if text := object(v.Of(b.content)).get("text"); isString(text) {
-				w.say(messageItem, textPartKind, clean(inner(text)), nil)
+				r.machine.say(messageItem, textPartKind, clean(inner(text)), nil)
 			}
 			return true
 		})
@@ -233,7 +282,7 @@ func (w *Writer) readContent(b *body) {
 }
 
 // readNotes takes annotations. A chat has those of a web search in an object of their own.
-func (w *Writer) readNotes(list []byte) {
+func (r *reader) readNotes(list []byte) {
 	if !isArray(list) || !jsontext.Value(list).IsValid() {
 		return
 	}
@@ -246,19 +295,19 @@ func (w *Writer) readNotes(list []byte) {
 			note = wire.AppendOthers([]byte(`{"type":"url_citation"`), citation, "type")
 			note = append(note, '}')
 		}
-		if !w.note(appendLine(nil, note)) {
-			w.summary.Warn("annotation_dropped")
+		if !r.machine.note(appendLine(nil, note)) {
+			r.machine.summary.Warn("annotation_dropped")
 		}
 		return true
 	})
 }
 
 // readCalls takes calls, whole or in pieces, also that of the time before there were several.
-func (w *Writer) readCalls(b *body) (err error) {
+func (r *reader) readCalls(b *body) (err error) {
 	const old = -1
 	if isObject(b.function) {
 		f := object(b.function)
-		err = w.addCall(old, nil, f.get("name"), argument(f))
+		err = r.machine.addCall(old, nil, f.get("name"), argument(f))
 	}
 	if !isArray(b.calls) || err != nil {
 		return err
@@ -277,7 +326,7 @@ func (w *Writer) readCalls(b *body) (err error) {
 			id = nil
 		}
 		if isObject(function) {
-			err = w.addCall(key, id, function.get("name"), argument(function))
+			err = r.machine.addCall(key, id, function.get("name"), argument(function))
 		}
 		return err == nil
 	})
@@ -298,19 +347,24 @@ func argument(function object) []byte {
 }
 
 // learn notes that chunks of this shape say more of what is open.
-func (w *Writer) learn(f *wire.Frame, c *wire.Choice) {
+func (r *reader) learn(f *wire.Frame, c *wire.Choice) {
 	hole, number := f.Hole()
-	r := &w.reader
-	it := w.open
+	it := r.machine.open
 	switch {
 	case number == 0 || f.Changed():
 		return
-	case it.kind == callItem && it == w.last && !c.Calls.Empty() && hole.Start >= c.Calls.Start && hole.End <= c.Calls.End:
-		r.say = func(piece []byte) error { return w.more(it, clean(inner(piece))) }
+	case it.kind == callItem && it == r.machine.calls.last && !c.Calls.Empty() && hole.Start >= c.Calls.Start && hole.End <= c.Calls.End:
+		r.say = func(piece []byte) error { return r.machine.more(it, clean(inner(piece))) }
 	case it.kind == messageItem && it.part == textPartKind && hole == c.Content:
-		r.say = func(piece []byte) error { w.say(messageItem, textPartKind, clean(inner(piece)), nil); return nil }
+		r.say = func(piece []byte) error {
+			r.machine.say(messageItem, textPartKind, clean(inner(piece)), nil)
+			return nil
+		}
 	case it.kind == reasoningItem && hole == c.Reasoning:
-		r.say = func(piece []byte) error { w.say(reasoningItem, textPartKind, clean(inner(piece)), nil); return nil }
+		r.say = func(piece []byte) error {
+			r.machine.say(reasoningItem, textPartKind, clean(inner(piece)), nil)
+			return nil
+		}
 	default:
 		return
 	}

@@ -3,6 +3,8 @@ package responses
 import (
 	"strconv"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/callgate/callgate/gateway/wire"
 )
 
@@ -124,6 +126,38 @@ func (t *thoughts) seal(text []byte) []byte {
 		b = append(append(append(b, `,"thinking_blocks":[`...), t.blocks...), ']')
 	}
 	return append(b, '}')
+}
+
+// thinking is what a model has thought since the last reasoning item, and who keeps it.
+type thinking struct {
+	thoughts thoughts
+	text     []byte // of the reasoning that is over
+	vault    vault
+	asked    bool // the client keeps it
+	stored   bool // the gateway does
+}
+
+// isKept reports whether there are thoughts, and somebody keeps them.
+func (t *thinking) isKept() bool {
+	return !t.thoughts.isEmpty() && t.vault.sealer != nil && (t.stored || t.asked)
+}
+
+// seal seals what there is of the reasoning that has ended: as the client gets it, and as it is
+// stored.
+func (t *thinking) seal() (shown, kept string) {
+	content, signed := t.thoughts.seal(t.text), !t.thoughts.isEmpty()
+	if !jsontext.Value(content).IsValid() { // an upstream's own fault
+		content, signed = (&thoughts{}).seal(t.text), false
+	}
+	t.thoughts, t.text = thoughts{}, nil
+	if t.vault.sealer == nil || !t.asked && (!signed || !t.stored) {
+		return "", ""
+	}
+	kept = t.vault.seal(content)
+	if t.asked {
+		shown = kept
+	}
+	return shown, kept
 }
 
 // itemID is the id of the nth item of a response: what it begins with says which.

@@ -1,0 +1,83 @@
+package responses
+
+import (
+	"bytes"
+	"slices"
+
+	"github.com/callgate/callgate/gateway/wire"
+)
+
+// output are the items of a response that are over.
+type output struct {
+	items []Item
+	json  []byte // the same as elements, as the client gets them
+	asked bool   // the client wants encrypted reasoning
+	size  int    // of what is kept until the end, with what is not over yet, about
+}
+
+// add adds an item, and what the client gets of it. Nobody changes either any more.
+func (o *output) add(it Item, shown []byte) {
+	o.json = addElement(o.json, shown)
+	o.items = append(o.items, it)
+}
+
+// appendElements appends elements behind others.
+func appendElements(b, more []byte) []byte {
+	if len(more) > 0 && len(b) > 0 {
+		b = append(b, ',')
+	}
+	return append(b, more...)
+}
+
+// addElement does so with an element that nobody changes any more: the first of a list is the list.
+func addElement(b, element []byte) []byte {
+	if len(b) == 0 {
+		return slices.Clip(element)
+	}
+	return appendElements(b, element)
+}
+
+// shown is an item as the client gets it: encrypted reasoning only if it has asked for that.
+func (o *output) shown(item object) []byte {
+	if item.get("encrypted_content") == nil || o.asked {
+		return item
+	}
+	return wire.Splice(item, wire.Remove(item, "encrypted_content"))
+}
+
+// take takes the items of a whole answer as they came.
+func (o *output) take(list []byte, response string) {
+	wire.Elements(list, 0, func(_ int, at wire.Span) bool {
+		stored := object(appendLine(nil, at.Of(list)))
+		if !isObject(stored) {
+			return true
+		}
+		id := wire.Unquote(stored.get("id"))
+		if id == "" {
+			id = itemID("item_", response, len(o.items))
+			stored = append(wire.AppendOthers(wire.AppendQuoted([]byte(`{"id":`), id), stored, "id"), '}')
+		}
+		o.add(Item{ID: id, Type: wire.Unquote(stored.get("type")), JSON: stored}, o.shown(stored))
+		return true
+	})
+}
+
+// edits make a list of items what the client has got of them: nothing, where it says that.
+func (o *output) edits(list []byte) (edits []wire.Edit) {
+	n, same := 0, isArray(list)
+	wire.Elements(list, 0, func(i int, at wire.Span) bool {
+		item := object(at.Of(list))
+		if n++; i >= len(o.items) || !bytes.Equal(item, o.items[i].JSON) && !bytes.Equal(appendLine(nil, item), o.items[i].JSON) {
+			same = false
+			return false
+		}
+		if len(o.shown(item)) != len(item) {
+			edits = append(edits, wire.Shifted(wire.Remove(item, "encrypted_content"), at.Start)...)
+		}
+		return true
+	})
+	if same && n == len(o.items) {
+		return edits
+	}
+	return []wire.Edit{{At: wire.Span{End: len(list)}, With: slices.Concat([]byte{'['}, o.json, []byte{']'})}}
+}
