@@ -40,11 +40,11 @@ func Scored(t gateway.Target, model string) quality.Target {
 }
 
 // score is that of an attempt; nil if nobody wants it.
-func (r *run) score(c *candidate, info *gateway.AttemptInfo) *score {
-	if !r.plan.Scored || r.book == nil || r.plan.Send != nil {
+func (e *Engine) score(p *Plan, c *candidate, info *gateway.AttemptInfo) *score {
+	if !p.Calls.Counted || e.book == nil || p.Exchange.Send != nil {
 		return nil
 	}
-	return &score{book: r.book, info: info, target: r.scored(c)}
+	return &score{book: e.book, info: info, target: e.scored(c)}
 }
 
 // parserOf says how a target's text is read.
@@ -97,10 +97,10 @@ func (s *score) ends(a *answer, err error) {
 
 // charge counts turns that failed and were not made again after all: another target is asked, or
 // none. That of the target which is asked next waits.
-func (r *run) charge(next *candidate) {
-	for _, c := range r.targets {
+func (e *Engine) charge(list candidates, next *candidate) {
+	for _, c := range list {
 		if c != next && c.owed != nil {
-			r.book.Record(r.scored(c), *c.owed)
+			e.book.Record(e.scored(c), *c.owed)
 			c.owed = nil
 		}
 	}
