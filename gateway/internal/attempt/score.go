@@ -62,16 +62,15 @@ func parserOf(t *gateway.Target) string {
 
 // ends counts how the attempt ended. A turn whose answer is refused, and for which the model is asked
 // again, is counted when that has ended.
-func (s *score) ends(a *answer, err error) {
-	if s == nil || !a.running || !s.info.Sent.Reading.OffersTools() {
+func (s *score) ends(c *candidate, o *gateway.Outcome, err error) {
+	if s == nil || !s.info.Sent.Reading.OffersTools() {
 		return
 	}
-	c := a.candidate
 	var e *gateway.Error
 	if err != nil && err != io.EOF {
 		e = gateway.AsError(err)
 	}
-	turn, why, scored := s.turn(a.outcome(), e, err == nil)
+	turn, why, scored := s.turn(o, e, err == nil)
 	first := c.owed
 	c.owed = nil
 	if first != nil {
@@ -88,7 +87,7 @@ func (s *score) ends(a *answer, err error) {
 	case !scored:
 		c.owed = first
 		s.book.Excuse(s.target, why)
-	case e != nil && e.Redo != nil && s.info.MayRedo && !a.outcome().Committed:
+	case e != nil && e.Redo != nil && s.info.MayRedo && !o.Committed:
 		c.owed = &turn
 	default:
 		s.book.Record(s.target, turn)

@@ -17,7 +17,7 @@ import (
 func (r *run) try(ctx context.Context, s step) (*gateway.Response, error) {
 	c := s.target
 	c.asked = true
-	a := &answer{candidate: c, affinity: r.plan.Affinity, summary: r.summary(c), room: r.plan.Asked.Room.Part()}
+	a := &answer{candidate: c, summary: r.summary(c), room: r.plan.Asked.Room.Part(), ending: ending{affinity: r.plan.Affinity}}
 	var err error
 	if a.permit, err = c.upstream.breaker.Allow(); err != nil {
 		r.budget.refused++
@@ -57,7 +57,7 @@ func (r *run) try(ctx context.Context, s step) (*gateway.Response, error) {
 	}
 	kept = true
 	c.upstream.bucket.add(earned)
-	return &gateway.Response{Reply: a, Summary: a.summary, Status: a.status}, nil
+	return &gateway.Response{Reply: a, Summary: a.summary, Status: a.source.status}, nil
 }
 
 // summary is that of an attempt, with what is known of the request.
@@ -92,7 +92,7 @@ func (r *run) begin(ctx context.Context, a *answer) error {
 	if err := a.claim(sent.Body.Size() - r.plan.Asked.Body.Size()); err != nil {
 		return err
 	}
-	if a.pipeline, err = NewPipeline(ctx, r.plan.Exchange.Stages, info, a.outcome(), a.put); err != nil {
+	if a.pipeline, err = NewPipeline(ctx, r.plan.Exchange.Stages, info, a.outcome(), a.out.put); err != nil {
 		return err
 	}
 	own := *sent
@@ -115,9 +115,9 @@ func (r *run) begin(ctx context.Context, a *answer) error {
 	}
 	a.introduce(reply)
 	switch {
-	case a.status != 0:
+	case a.source.status != 0:
 	case own.Stream && !reply.Streamed():
-		a.reply = stream(reply, &own)
+		a.source.reply = stream(reply, &own)
 		a.outcome().Repaired("stream")
 		a.outcome().Changed = true
 	case !own.Stream && reply.Streamed():
@@ -128,7 +128,7 @@ func (r *run) begin(ctx context.Context, a *answer) error {
 
 // introduce notes what a reply says of itself.
 func (a *answer) introduce(reply gateway.Reply) {
-	a.reply = reply
+	a.source.reply = reply
 	if w, ok := reply.(gateway.Withholder); ok {
 		a.summary.Attempts[len(a.summary.Attempts)-1].Withheld = w.Withheld()
 	}
@@ -141,7 +141,7 @@ func (a *answer) introduce(reply gateway.Reply) {
 func (r *run) send(ctx context.Context, a *answer, own *gateway.Request) (gateway.Reply, error) {
 	provider := a.candidate.upstream.provider
 	if own.Stream && gateway.MeterOf(ctx) != nil { // somebody pays for it, also if it is thrown away
-		ctx, a.cancel = context.WithCancel(ctx)
+		ctx, a.source.cancel = context.WithCancel(ctx)
 		a.pipeline.rest = a.rest
 	}
 	if r.plan.Exchange.Send == nil {
@@ -151,7 +151,7 @@ func (r *run) send(ctx context.Context, a *answer, own *gateway.Request) (gatewa
 	if err != nil {
 		return nil, err
 	}
-	a.status = relayed.Status()
+	a.source.status = relayed.Status()
 	return relayed, nil
 }
 
