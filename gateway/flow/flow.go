@@ -286,16 +286,17 @@ func (g *Gateway) ask(ctx context.Context, req *gateway.Request, c *compiled, ch
 			return nil, err
 		}
 	}
-	p := &attempt.Plan{Asked: req, Route: &choice.RouteChoice, Targets: choice.Targets, Model: choice.Model, Policies: c.forTarget,
-		Stages: c.stages, Requested: requested, Execution: c.Execution, FallbackOn: c.FallbackOn, Warnings: slices.Clip(req.Warnings)}
+	p := &attempt.Plan{Asked: req, Route: &choice.RouteChoice, Targets: choice.Targets, Model: choice.Model, FallbackOn: c.FallbackOn,
+		Exchange: attempt.Exchange{Policies: c.forTarget, Stages: c.stages}, Timing: gateway.Timing{Requested: requested},
+		Found: gateway.Findings{Warnings: slices.Clip(req.Warnings)}, Execution: c.Execution}
 	if recorder != nil {
-		p.Stages = append(slices.Clip(p.Stages), recorder)
+		p.Exchange.Stages = append(slices.Clip(p.Exchange.Stages), recorder)
 	}
 	var err error
 	p.Base, err = attempt.Amend(ctx, req, c.before, nil, func(_ int, a gateway.Amendment) {
-		p.Warnings = append(p.Warnings, a.Warnings...)
+		p.Found.Warnings = append(p.Found.Warnings, a.Warnings...)
 		for kind, n := range a.Repairs {
-			p.Repairs = gateway.Count(p.Repairs, kind, n)
+			p.Found.Repairs = gateway.Count(p.Found.Repairs, kind, n)
 		}
 		if a.Note != nil {
 			a.Note(&p.Notes)
@@ -307,7 +308,7 @@ func (g *Gateway) ask(ctx context.Context, req *gateway.Request, c *compiled, ch
 	p.Notes.Choice = p.Base.Reading.Choice()
 	g.prompt(p, c)
 	g.judged(p, c, choice)
-	p.Prepared = time.Since(requested)
+	p.Timing.Overhead = time.Since(requested)
 	resp, err := g.engine.Do(g.metered(ctx, p, c), p)
 	if err != nil {
 		return nil, err
@@ -322,7 +323,7 @@ func refused(err error, p *attempt.Plan) error {
 		return e
 	}
 	e.Summary = &gateway.Summary{Route: p.Route, Rounds: p.Notes.Rounds, PromptCache: gateway.PromptCache{PrefixChange: p.Notes.PrefixChange},
-		Outcome: gateway.Outcome{Findings: gateway.Findings{Warnings: p.Warnings, Repairs: p.Repairs}}}
+		Outcome: gateway.Outcome{Findings: p.Found}}
 	return e
 }
 

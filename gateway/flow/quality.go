@@ -89,7 +89,7 @@ func (g *Gateway) judged(p *attempt.Plan, c *compiled, choice *routing.Choice) {
 	if c.Quality == gateway.Off || g.options.Quality == nil {
 		return
 	}
-	p.Scored = true
+	p.Calls.Counted = true
 	if choice.Arm != nil { // a trial says where its requests go, and nothing else is to have a say
 		return
 	}
@@ -97,7 +97,7 @@ func (g *Gateway) judged(p *attempt.Plan, c *compiled, choice *routing.Choice) {
 	if !group.Applies() || !p.Base.Reading.OffersTools() {
 		return
 	}
-	p.Quality, p.Conversation = group, conversationOf(g.options.Quality, p.Asked)
+	p.Calls.Group, p.Calls.Conversation = group, conversationOf(g.options.Quality, p.Asked)
 }
 
 // conversationOf is the conversation of a request: whose it is, and what the user has said first. What

@@ -28,26 +28,27 @@ func (g *Gateway) Relay(ctx context.Context, req *gateway.Request, relay *gatewa
 	req.Way.Route = choice.Route
 	p := &attempt.Plan{Route: &choice.RouteChoice, Targets: slices.Clone(choice.Targets), Model: choice.Model}
 	if one {
-		p.Targets, p.Warnings = sameModel(p.Targets, choice.Model)
+		p.Targets, p.Found.Warnings = sameModel(p.Targets, choice.Model)
 	}
 	return g.relay(ctx, p, req, relay)
 }
 
 // relay sends a request to the targets of a plan.
 func (g *Gateway) relay(ctx context.Context, p *attempt.Plan, req *gateway.Request, relay *gateway.Relay) (*gateway.Response, error) {
-	p.Asked, p.Base, p.Requested, p.Stages = req, req, time.Now(), []gateway.Maker{tally.Maker{}}
+	p.Asked, p.Base, p.Timing.Requested = req, req, time.Now()
+	p.Exchange.Stages = []gateway.Maker{tally.Maker{}}
 	if g.options.Meters {
 		text := strings.Contains(relay.Path, "completions") || strings.Contains(relay.Path, "responses") || strings.Contains(relay.Path, "messages")
-		p.Stages = append(p.Stages, meter.Maker{Relay: true, Text: text && relay.Path != gateway.CountPath})
+		p.Exchange.Stages = append(p.Exchange.Stages, meter.Maker{Relay: true, Text: text && relay.Path != gateway.CountPath})
 	}
-	p.Policies = func(gateway.Target) []gateway.RequestPolicy { return nil }
+	p.Exchange.Policies = func(gateway.Target) []gateway.RequestPolicy { return nil }
 	if g.options.Saved != nil {
-		p.Stages = append(p.Stages, g.options.Saved)
+		p.Exchange.Stages = append(p.Exchange.Stages, g.options.Saved)
 	}
 	for i := range p.Targets {
 		p.Targets[i].Mode, p.Targets[i].AllowEmpty = gateway.Off, true
 	}
-	p.Send = func(ctx context.Context, provider gateway.Provider, model string, header http.Header) (gateway.Relayed, error) {
+	p.Exchange.Send = func(ctx context.Context, provider gateway.Provider, model string, header http.Header) (gateway.Relayed, error) {
 		relayer, ok := provider.(gateway.Relayer)
 		if !ok {
 			return nil, gateway.Errorf(gateway.NotFound, "not_found", "The provider of %q has no %s.", req.Way.Route, relay.Path)

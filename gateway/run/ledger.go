@@ -21,7 +21,6 @@ type ledger struct {
 	idle    int                        // rounds without anything new, in a row
 	bytes   int                        // of all results
 	tainted bool                       // a result may hold a stranger's text
-	early   []*event                   // what has happened before the answer began
 	rounds  []round                    // those of this request so far
 }
 
@@ -53,13 +52,6 @@ func newLedger(p *Policy) *ledger {
 }
 
 func (l *ledger) any() bool { return len(l.done) > 0 }
-
-// take gives away the events from before the answer.
-func (l *ledger) take() []*event {
-	events := l.early
-	l.early = nil
-	return events
-}
 
 // add notes the calls of a round, and whether they brought anything new.
 func (l *ledger) add(round []*done) {
@@ -135,4 +127,18 @@ func (l *ledger) report(stop gateway.ToolStop, why string) string {
 		fmt.Fprintf(&b, "\n- %s: %s", d.call.name, plaintext.Excerpt(what, maxReported))
 	}
 	return b.String()
+}
+
+// before are the messages of the rounds so far, each with a comma behind it, without the texts,
+// which the client has.
+func (l *ledger) before(o *offer) (messages []byte) {
+	for _, r := range l.rounds {
+		mute := *r.turn
+		mute.text = nil
+		messages = append(append(messages, mute.message(callsOf(r.done))...), ',')
+		for _, d := range r.done {
+			messages = append(append(messages, resultMessage(d.call.id, o.content(d, ""))...), ',')
+		}
+	}
+	return messages
 }

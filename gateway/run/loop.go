@@ -20,58 +20,32 @@ type loop struct {
 	ctx    context.Context //nolint:containedctx // that of the request, which ends with Close
 	cancel context.CancelCauseFunc
 	req    *gateway.Request // of the next round
-	offer  *offer
-	ledger *ledger
 	asking asking
 	turn   *turn
-	usage  usages
-	writer writer
-	out    output
+	shop   shop
 	work   *work // calls that run; nil if none do
+	out    output
 	err    error // that the answer has ended with
 	traced func(outcome string)
 }
 
-// asking is how far the rounds have come.
-type asking struct {
-	began  time.Time
-	resp   *gateway.Response // of the round at hand; nil between two
-	header http.Header       // of the first
-	stream bool
-	round  int
-	last   gateway.ToolStop // why the answer at hand is the last one; "" if it need not be
-	end    func()           // ends the time of the round
-	inBand []byte           // the error that has ended the round, as the upstream sent it
-	sum    *summary
-}
-
-// output are frames that the client does not have yet.
-type output struct {
-	frames []*wire.Frame
-	given  int
-	owed   bool // a flush, for what was given out
-	more   bool // the model's next frame is already here
-}
-
-func (o *output) put(f *wire.Frame) { o.frames = append(o.frames, f) }
-
 // begin asks the model for the first time.
 func (r *Runner) begin(ctx context.Context, req *gateway.Request, offer *offer, policy Policy) (*gateway.Response, error) {
-	l := &loop{runner: r, policy: policy, offer: offer, asking: asking{began: time.Now()}, turn: &turn{}}
+	l := &loop{runner: r, policy: policy, asking: asking{began: time.Now()}, turn: &turn{}}
 	ctx, l.traced = r.o.Trace.Rounds(ctx, req.Model)
 	l.ctx, l.cancel = context.WithCancelCause(ctx)
-	l.ledger = newLedger(&l.policy)
 	l.asking.sum = newSummary(r.o.Bill, offer, &l.policy)
-	l.req = req.Remake(offer.edits(req, r.hands.cleaner.current())...)
+	l.shop = shop{hands: r.hands, beat: r.o.Beat, policy: &l.policy, until: l.asking.began.Add(policy.Time.Run - policy.Time.Answer),
+		offer: offer, ledger: newLedger(&l.policy), sum: l.asking.sum, out: &l.out}
 	handed := false
 	defer func() {
 		if !handed { // also if something panicked
 			l.Close()
 		}
 	}()
-	if err := l.resume(req.From.Tenant); err != nil {
-		l.err = err
-		return nil, err
+	back := comeback{runner: r, drawer: r.drawer(req.From.Tenant), shop: &l.shop}
+	if l.req, l.err = back.resume(l.ctx, req.Remake(offer.edits(req, r.hands.cleaner.current())...)); l.err != nil {
+		return nil, l.err
 	}
 	err := l.ask()
 	req.Way.Route = l.req.Way.Route
@@ -80,15 +54,8 @@ func (r *Runner) begin(ctx context.Context, req *gateway.Request, offer *offer, 
 		return nil, l.asking.sum.failed(err)
 	}
 	first := l.asking.resp
-	l.asking.stream, l.asking.header = first.Streamed(), first.Header()
-	if l.asking.stream {
-		l.writer = &stream{put: l.out.put}
-	} else {
-		l.writer = &whole{put: l.out.put}
-	}
-	for _, e := range append(offer.listed(), l.ledger.take()...) {
-		l.writer.event(e)
-	}
+	l.asking.header = first.Header()
+	l.out.begin(first.Streamed(), offer.listed())
 	handed = true
 	return &gateway.Response{Reply: l, Summary: &l.asking.sum.Summary}, nil
 }
@@ -97,7 +64,7 @@ func (r *Runner) begin(ctx context.Context, req *gateway.Request, offer *offer, 
 func (l *loop) Header() http.Header { return l.asking.header }
 
 // Streamed implements gateway.Reply.
-func (l *loop) Streamed() bool { return l.asking.stream }
+func (l *loop) Streamed() bool { return l.out.stream }
 
 // Next implements gateway.Reply, as gateway.Response has it.
 func (l *loop) Next() (*wire.Frame, error) {
@@ -124,18 +91,8 @@ func (l *loop) Next() (*wire.Frame, error) {
 func (l *loop) Close() error {
 	l.cancel(context.Canceled)
 	defer l.traced(l.outcome())
-	if l.work != nil {
-		l.stopWork()
-	}
-	if l.asking.end != nil {
-		l.asking.end()
-	}
-	if l.asking.resp == nil {
-		return nil
-	}
-	err := l.asking.resp.Close()
-	l.asking.sum.grow(l.asking.resp.Summary)
-	return err
+	l.stopWork()
+	return l.asking.close()
 }
 
 // outcome is how the answer has ended, in one word.
@@ -164,42 +121,13 @@ func (l *loop) step() {
 	}
 }
 
-// Why a round is cut.
-var (
-	errSoft = &gateway.Error{Kind: gateway.Timeout, Code: "tool_run_timeout", Message: "The rounds of tools took too long."}
-	errHard = &gateway.Error{Kind: gateway.Timeout, Code: "tool_run_timeout", Message: "The last answer took too long."}
-)
-
-// ask asks the model. Time that tools have taken is not there any more: a round that has not
-// begun to answer when the time for the last answer comes is given up, and one that has is cut
-// at the end of all time.
+// ask asks the model, which says something new.
 func (l *loop) ask() error {
-	a := &l.asking
-	a.round++
-	ctx, cancel := context.WithCancelCause(l.ctx)
-	soft, hard := func() bool { return true }, func() bool { return true }
-	if a.round > 1 {
-		end := a.began.Add(l.policy.Time.Run)
-		hard = time.AfterFunc(time.Until(end), func() { cancel(errHard) }).Stop
-		if a.last == "" {
-			soft = time.AfterFunc(time.Until(end.Add(-l.policy.Time.Answer)), func() { cancel(errSoft) }).Stop
-		}
-	}
-	a.end = func() {
-		soft()
-		hard()
-		cancel(nil)
-	}
-	l.req.Reading.Ran = l.ledger.ran
-	resp, err := l.runner.o.Inner.Chat(ctx, l.req)
-	soft()
-	if err != nil {
-		a.end()
+	l.req.Reading.Ran = l.shop.ledger.ran
+	if err := l.asking.ask(l.ctx, l.runner.o.Inner, l.req, l.policy.Time); err != nil {
 		return err
 	}
-	a.resp = resp
 	l.turn = &turn{}
-	a.sum.begin(resp.Summary)
 	return nil
 }
 
@@ -220,13 +148,13 @@ func (l *loop) read() {
 			return
 		}
 		for _, f := range plain(f) {
-			if f.Whole && l.asking.stream {
+			if f.Whole && l.out.stream {
 				for _, c := range wire.Chunks(f, true) {
-					l.writer.frame(&c, l.turn, l.decide)
+					l.out.writer.frame(&c, l.turn, l.decide)
 				}
 				continue
 			}
-			l.writer.frame(f, l.turn, l.decide)
+			l.out.writer.frame(f, l.turn, l.decide)
 		}
 	}
 }
@@ -268,8 +196,8 @@ func (r *reader) Read(p []byte) (int, error) {
 // ended deals with the end of a round.
 func (l *loop) ended() {
 	a := &l.asking
-	l.closeRound()
-	l.usage.add(l.turn.usage)
+	a.over()
+	a.usage = append(a.usage, l.turn.usage)
 	if a.inBand != nil {
 		l.endedByError()
 		return
@@ -282,7 +210,7 @@ func (l *loop) ended() {
 		l.finish(nil, "stop", a.last)
 		return
 	}
-	mine, theirs := l.sort()
+	mine, theirs := l.turn.sort(l.decide)
 	switch {
 	case len(mine) == 0 && len(theirs) == 0:
 		l.finish(nil, l.turn.finish, gateway.StopAnswer)
@@ -297,7 +225,7 @@ func (l *loop) ended() {
 // is not lost by it; else the client gets it as it came.
 func (l *loop) endedByError() {
 	raw := l.asking.inBand
-	if !l.ledger.any() {
+	if !l.shop.ledger.any() {
 		l.out.put(&wire.Frame{Raw: raw})
 		l.err = io.EOF
 		return
@@ -306,22 +234,13 @@ func (l *loop) endedByError() {
 	l.broken(&gateway.Error{Kind: gateway.Unavailable, Message: "The upstream ended its answer with an error."})
 }
 
-// closeRound ends the round's request.
-func (l *loop) closeRound() {
-	a := &l.asking
-	_ = a.resp.Close()
-	a.end()
-	a.sum.over(a.resp.Summary)
-	a.resp = nil
-}
-
 // finish ends the answer.
 func (l *loop) finish(theirs []*call, reason string, stop gateway.ToolStop) {
 	if reason == "" {
 		reason = "stop"
 	}
 	l.asking.sum.stop(stop)
-	l.writer.close(l.turn, theirs, reason, l.usage.list)
+	l.out.writer.close(l.turn, theirs, reason, l.asking.usage)
 	l.err = io.EOF
 }
 
@@ -330,15 +249,15 @@ func (l *loop) finish(theirs []*call, reason string, stop gateway.ToolStop) {
 func (l *loop) broken(err error) {
 	a := &l.asking
 	if a.resp != nil {
-		l.closeRound()
+		a.over()
 	}
 	e := gateway.AsError(err)
 	switch {
-	case l.ctx.Err() != nil || e.Kind == gateway.Canceled || !l.ledger.any() || a.stream && l.writer.(*stream).odd:
+	case l.ctx.Err() != nil || e.Kind == gateway.Canceled || !l.shop.ledger.any() || l.out.stream && l.out.writer.(*stream).odd:
 		l.err = err
 	case errors.Is(err, errSoft) && a.last == "":
 		a.last = gateway.StopTime
-		l.last()
+		l.req = edited(l.req, wire.Edit{}, `"none"`) // the next round is the last one
 	default:
 		stop := a.last
 		if stop == "" {
@@ -348,50 +267,40 @@ func (l *loop) broken(err error) {
 	}
 }
 
-// last has the next round be the last one.
-func (l *loop) last() {
-	l.edit(wire.Edit{}, `"none"`)
-}
-
 // partial ends the answer with what tools have found.
 func (l *loop) partial(stop gateway.ToolStop, why string) {
 	sum := l.asking.sum
 	sum.Warn("partial_answer:" + string(stop))
 	if len(l.turn.text) > 0 {
-		l.writer.next(l.turn)
+		l.out.writer.next(l.turn)
 	}
 	l.turn = &turn{}
-	l.writer.say(l.ledger.report(stop, why))
+	l.out.writer.say(l.shop.ledger.report(stop, why))
 	l.finish(nil, "length", stop)
 }
 
-// edit changes the request of the next round: messages are added, and tool_choice is set unless
+// edited is the request of the next round: messages are added, and tool_choice is set unless
 // choice is "".
-func (l *loop) edit(added wire.Edit, choice string) {
+func edited(req *gateway.Request, added wire.Edit, choice string) *gateway.Request {
 	var edits []wire.Edit
 	if len(added.With) > 0 {
 		edits = append(edits, added)
 	}
-	if choice != "" && !l.req.Body.Places().Tools.Empty() {
-		edits = append(edits, l.req.Body.Set(l.req.Body.Places().ToolChoice, "tool_choice", choice))
+	if choice != "" && !req.Body.Places().Tools.Empty() {
+		edits = append(edits, req.Body.Set(req.Body.Places().ToolChoice, "tool_choice", choice))
 	}
-	l.req = l.req.Edit(edits...)
+	return req.Edit(edits...)
 }
 
-// appended is the edit that puts messages behind the others.
-func (l *loop) appended(messages []byte) (wire.Edit, error) {
-	if err := l.req.Room.Grow(int64(len(messages)) * inflight.Body); err != nil {
+// appended is the edit that puts messages behind the others of a request.
+func appended(req *gateway.Request, messages []byte) (wire.Edit, error) {
+	if err := req.Room.Grow(int64(len(messages)) * inflight.Body); err != nil {
 		return wire.Edit{}, gateway.Errorf(gateway.MemorySpent, "", "The gateway has no memory for more results of tools.")
 	}
-	list := l.req.Body.Places().Messages
+	list := req.Body.Places().Messages
 	at := list.End - 1
-	if wire.Blank(l.req.Body.Bytes()[list.Start+1 : at]) {
+	if wire.Blank(req.Body.Bytes()[list.Start+1 : at]) {
 		messages = messages[1:]
 	}
 	return wire.Edit{At: wire.Span{Start: at, End: at}, With: messages}, nil
 }
-
-// usages are those of the rounds.
-type usages struct{ list []jsonRaw }
-
-func (u *usages) add(raw jsonRaw) { u.list = append(u.list, raw) }

@@ -2,6 +2,7 @@ package run
 
 import (
 	"bytes"
+	"crypto/rand"
 	"encoding/json"
 	"strconv"
 
@@ -172,6 +173,24 @@ func joined(list []member, key string, value []byte) []member {
 		return list
 	}
 	return append(list, member{key, bytes.Clone(value)})
+}
+
+// sort tells the calls of the turn apart.
+func (t *turn) sort(decide func(*call) owner) (mine, theirs []*call) {
+	for _, c := range t.calls {
+		if c.owner == undecided {
+			c.owner = decide(c)
+		}
+		if c.id == "" {
+			c.id = "call_" + rand.Text()[:24]
+		}
+		if c.owner == client {
+			theirs = append(theirs, c)
+		} else {
+			mine = append(mine, c)
+		}
+	}
+	return mine, theirs
 }
 
 // message is the turn as a message of the conversation, with some of its calls.

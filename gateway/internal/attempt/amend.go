@@ -40,20 +40,6 @@ func Amend(ctx context.Context, r *gateway.Request, policies []gateway.RequestPo
 	return r, nil
 }
 
-// corrections is the policy that tells the model what it did wrong.
-type corrections []*gateway.Redo
-
-func (list corrections) Apply(_ context.Context, r *gateway.Request, _ *gateway.AttemptInfo) (a gateway.Amendment, err error) {
-	for _, c := range list {
-		if c.Choice != "" {
-			a.Edits = append(a.Edits, r.Body.Set(r.Body.Places().ToolChoice, "tool_choice", c.Choice))
-		}
-		a.Edits = append(a.Edits, r.Body.Message("user", c.Remark))
-		a.Appended++
-	}
-	return a, nil
-}
-
 // withdrawals are edits of policies that upstreams may refuse, and those that one has refused.
 type withdrawals struct {
 	sent    []gateway.Amendment // with the latest attempt

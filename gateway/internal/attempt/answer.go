@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/callgate/callgate/gateway"
-	"github.com/callgate/callgate/gateway/breaker"
 	"github.com/callgate/callgate/gateway/inflight"
 	"github.com/callgate/callgate/gateway/usage"
 	"github.com/callgate/callgate/gateway/wire"
@@ -18,46 +17,20 @@ import (
 type answer struct {
 	candidate *candidate
 	summary   *gateway.Summary
-	affinity  Affinity     // nil: nobody wants to know
-	permit    breaker.Pass // of the upstream's breaker, which has to hear how it ended
-	reply     gateway.Reply
 	room      *inflight.Claim // nil: without a bound
+	source    source
 	pipeline  *Pipeline
-	out       []*wire.Frame // came through the stages
-	given     int           // how many of them were given out
-	lent      *wire.Frame   // the last of those
+	out       outlet
 	flow
-	began   time.Time
-	busy    time.Time     // since the upstream was last waited for
-	first   time.Duration // to the first useful byte
-	running bool          // the target's load counts it
-	status  int           // of one that nobody looks into; 0 of any other
-	settled bool
-	traced
-	score  *score             // of its calls; nil: nobody keeps it
+	busy time.Time // since the upstream was last waited for
+	ending
+}
+
+// source is where an answer comes from.
+type source struct {
+	reply  gateway.Reply      // nil until there is one
+	status int                // of one that nobody looks into; 0 of any other
 	cancel context.CancelFunc // ends the upstream's answer; nil unless its usage is wanted in any case
-}
-
-// traced is what a trace is told of an answer. It is the zero value where there is none.
-type traced struct {
-	endTrace func(gateway.AttemptEnd)
-	stream   bool   // one was asked for
-	model    string // as the upstream calls it
-	looked   int    // frames that were asked for the model
-}
-
-// maxLooked is how many frames are asked for the model's name: the first that is not empty has it.
-const maxLooked = 4
-
-// look reads the model's name.
-func (t *traced) look(f *wire.Frame) {
-	if t.endTrace == nil || t.model != "" || t.looked == maxLooked {
-		return
-	}
-	t.looked++
-	if at := wire.Find(f.Data, wire.Span{End: len(f.Data)}, "model"); !at.Empty() {
-		t.model = wire.Unquote(f.Data[at.Start:at.End])
-	}
 }
 
 // flow is how far an answer has come.
@@ -71,36 +44,27 @@ type flow struct {
 
 func (a *answer) outcome() *gateway.Outcome { return &a.summary.Outcome }
 
-func (a *answer) Header() http.Header { return a.reply.Header() }
+func (a *answer) Header() http.Header { return a.source.reply.Header() }
 
-func (a *answer) Streamed() bool { return a.reply.Streamed() }
-
-// put takes what comes through the stages.
-func (a *answer) put(f *wire.Frame) { a.out = append(a.out, f) }
+func (a *answer) Streamed() bool { return a.source.reply.Streamed() }
 
 // Next implements gateway.Reply, as gateway.Response has it.
 func (a *answer) Next() (*wire.Frame, error) {
-	if a.lent != nil {
-		a.lent.Free()
-		a.lent = nil
-	}
-	for a.given == len(a.out) {
-		a.out, a.given = a.out[:0], 0
+	a.out.free()
+	for a.out.empty() {
 		if a.ended != nil {
 			a.settle(a.ended)
 			return nil, a.ended
 		}
 		a.step()
-		if len(a.out) == 0 && a.owed && !a.more && a.ended == nil {
+		if a.out.empty() && a.owed && !a.more && a.ended == nil {
 			a.owed = false
 			return nil, nil
 		}
 	}
-	f := a.out[a.given]
-	a.given++
-	last := a.given == len(a.out)
+	f, last := a.out.next()
 	f.More = !last || a.more && a.ended == nil
-	a.owed, a.lent = f.More, f
+	a.owed = f.More
 	if last && !a.Streamed() {
 		a.settle(a.ended)
 	}
@@ -111,7 +75,7 @@ func (a *answer) Next() (*wire.Frame, error) {
 // at once for all frames that are here already.
 func (a *answer) step() {
 	waited := !a.more
-	f, err := a.reply.Next()
+	f, err := a.source.reply.Next()
 	if waited {
 		a.busy = time.Now()
 	}
@@ -121,7 +85,7 @@ func (a *answer) step() {
 	case f.Done:
 		a.more, a.outcome().End = f.More, f.Raw
 		if a.finish() {
-			a.put(f)
+			a.out.put(f)
 		}
 		a.outcome().End = nil // it is the upstream's memory
 	default:
@@ -153,7 +117,7 @@ func (a *answer) end(err error) {
 		// marker. Some clients wait for one.
 		a.outcome().Warn("done_missing")
 		if a.ended = io.EOF; a.finish() && a.candidate.Mode == gateway.Repair {
-			a.put(&wire.Frame{Raw: []byte("data: [DONE]\n\n"), Done: true})
+			a.out.put(&wire.Frame{Raw: []byte("data: [DONE]\n\n"), Done: true})
 		}
 	}
 }
@@ -162,7 +126,7 @@ func (a *answer) end(err error) {
 // that it is not.
 func (a *answer) finish() bool {
 	a.finished = true
-	if w, ok := a.reply.(gateway.Warner); ok {
+	if w, ok := a.source.reply.(gateway.Warner); ok {
 		for _, warning := range w.Warnings() {
 			a.outcome().Warn(warning)
 		}
@@ -180,7 +144,7 @@ func (a *answer) fail(err error) {
 	a.finished, a.ended = true, err
 	if e := gateway.AsError(err); e.InBand != nil && a.outcome().Committed {
 		a.outcome().UpstreamError, a.failed = true, e
-		a.put(&wire.Frame{Raw: e.InBand})
+		a.out.put(&wire.Frame{Raw: e.InBand})
 		a.ended = io.EOF
 	}
 }
@@ -203,9 +167,9 @@ func (a *answer) commit(asked *gateway.Request) error {
 		if a.ended != nil && a.ended != io.EOF {
 			return a.pipeline.refused(gateway.AsError(a.ended))
 		}
-		for ; seen < len(a.out); seen++ {
-			f := a.out[seen]
-			if ahead += len(f.Raw) + frameCost; a.status != 0 || f.Says() || ahead > maxAhead {
+		for ; seen < len(a.out.frames); seen++ {
+			f := a.out.frames[seen]
+			if ahead += len(f.Raw) + frameCost; a.source.status != 0 || f.Says() || ahead > maxAhead {
 				a.commits()
 				a.summary.FirstToken, a.first = time.Since(a.summary.Requested), time.Since(a.began)
 				return nil
@@ -214,9 +178,7 @@ func (a *answer) commit(asked *gateway.Request) error {
 		if a.ended != nil || a.finished {
 			return a.empty(asked)
 		}
-		for ; owned < len(a.out); owned++ { // they stay, and the next frame comes in their place
-			a.out[owned] = a.out[owned].Own()
-		}
+		owned = a.out.own(owned)
 	}
 }
 
@@ -231,7 +193,7 @@ func (a *answer) empty(asked *gateway.Request) error {
 	a.commits()
 	o := a.outcome()
 	ended := o.Finish == "" || o.Finish == "stop" || o.Finish == "tool_calls" || o.Finish == "function_call"
-	choices := len(a.out) > 0 && len(a.out[0].Choices()) > 0
+	choices := len(a.out.frames) > 0 && len(a.out.frames[0].Choices()) > 0
 	if o.HasOutput || !choices && !a.Streamed() || !ended || a.candidate.AllowEmpty || !asked.Body.Places().Stop.IsNull(asked.Body.Bytes()) {
 		return nil
 	}
@@ -244,13 +206,13 @@ func (a *answer) Close() error {
 	if a.pipeline != nil {
 		_ = a.pipeline.End(&gateway.Error{Kind: gateway.Canceled, Message: "The answer was closed before its end."})
 	}
-	if a.cancel != nil {
-		defer a.cancel()
+	if a.source.cancel != nil {
+		defer a.source.cancel()
 	}
-	if a.reply == nil {
+	if a.source.reply == nil {
 		return nil
 	}
-	return a.reply.Close()
+	return a.source.reply.Close()
 }
 
 // Bounds on what is read of an answer for its usage alone.
@@ -264,16 +226,14 @@ const (
 // would cost something too.
 func (a *answer) rest() {
 	o := a.outcome()
-	if a.cancel == nil || o.Usage.Reported {
+	if a.source.cancel == nil || o.Usage.Reported {
 		return
 	}
-	for i, f := range a.out { // they stay, and the next frame comes in their place
-		a.out[i] = f.Own()
-	}
-	timer := time.AfterFunc(restTime, a.cancel)
+	a.out.own(0)
+	timer := time.AfterFunc(restTime, a.source.cancel)
 	defer timer.Stop()
 	for range restFrames {
-		f, err := a.reply.Next()
+		f, err := a.source.reply.Next()
 		if err != nil || f.Done {
 			break
 		}
@@ -294,53 +254,12 @@ func (a *answer) rest() {
 	a.busy = time.Now()
 }
 
-// settle says how the attempt ended, once: to the breaker of its provider, to the
-// trace and in the summary.
+// settle says how the attempt ended, once.
 func (a *answer) settle(err error) {
-	if a.settled {
-		return
-	}
-	a.settled = true
 	if err == io.EOF && a.failed != nil {
 		err = a.failed
 	}
-	health, outcome := breaker.Success, "ok"
-	switch {
-	case err == nil: // closed before its end
-		health, outcome = breaker.Excluded, "client_closed_request"
-	case err != io.EOF:
-		e := gateway.AsError(err)
-		health, outcome = e.Health(), e.CodeOrDefault()
-	}
-	if health == breaker.Success && outcome == "ok" && a.affinity != nil {
-		a.affinity.Answered(a.candidate.Target, a.summary.Usage)
-	}
-	if a.running {
-		a.candidate.load.ends(outcome, a.first, time.Since(a.began))
-	}
-	a.permit.Done(health, outcome)
-	a.score.ends(a, err)
-	if len(a.summary.Attempts) > 0 && a.running {
-		a.record(outcome, err)
-	}
-	if a.endTrace != nil {
-		o := a.outcome()
-		a.endTrace(gateway.AttemptEnd{Outcome: outcome, Model: a.model, Finish: o.Finish, Usage: o.Usage, Stream: a.stream, FirstToken: a.first})
-	}
-}
-
-// record notes in the summary how the attempt ended.
-func (a *answer) record(outcome string, err error) {
-	last := &a.summary.Attempts[len(a.summary.Attempts)-1]
-	last.Outcome, last.Took = outcome, time.Since(a.began)
-	if err == nil || err == io.EOF {
-		return
-	}
-	e := gateway.AsError(err)
-	last.RetryAfter = e.RetryAfter
-	if len(e.Withheld.Names) > 0 { // else what was noted of the reply stays
-		last.Withheld = e.Withheld
-	}
+	a.ending.settle(a.candidate, a.summary, err)
 }
 
 // failure reads a frame that is an error in the place of an answer.
@@ -352,9 +271,9 @@ func (a *answer) failure(f *wire.Frame) *gateway.Error {
 	}
 	var e *gateway.Error
 	if p, ok := provider.(gateway.Failer); ok {
-		e = p.Failure(a.reply.Header(), f.Data)
+		e = p.Failure(a.source.reply.Header(), f.Data)
 	} else {
-		e = gateway.UpstreamFailure{Provider: a.candidate.Provider, Header: a.reply.Header(), Body: f.Data, Redact: redact}.Classify()
+		e = gateway.UpstreamFailure{Provider: a.candidate.Provider, Header: a.source.reply.Header(), Body: f.Data, Redact: redact}.Classify()
 	}
 	if len(f.Raw) <= gateway.MaxFailure {
 		e.InBand = []byte(redact(string(f.Raw)))

@@ -1,6 +1,7 @@
 package attempt
 
 import (
+	"math/rand/v2"
 	"slices"
 
 	"github.com/callgate/callgate/gateway"
@@ -17,10 +18,10 @@ func (e *Engine) arrange(p *Plan) []int {
 	if p.Affinity != nil {
 		return order
 	}
-	if !p.Quality.Applies() || !p.Base.Reading.OffersTools() {
+	if !p.Calls.Group.Applies() || !p.Base.Reading.OffersTools() {
 		return toFront(order, weighted(p.Targets))
 	}
-	choice, ok := p.Quality.Choose(p.Conversation, func(i int) bool { return e.upstreams[p.Targets[i].Provider].ready() })
+	choice, ok := p.Calls.Group.Choose(p.Calls.Conversation, func(i int) bool { return e.upstreams[p.Targets[i].Provider].ready() })
 	if !ok {
 		return order
 	}
@@ -28,7 +29,7 @@ func (e *Engine) arrange(p *Plan) []int {
 		p.passedOver(p.Targets[choice.From])
 	}
 	order = toFront(order, choice.Arm)
-	if p.Conversation.Running {
+	if p.Calls.Conversation.Running {
 		return order
 	}
 	// Of the others with a weight those that were left come last, in the places that they all have.
@@ -38,7 +39,7 @@ func (e *Engine) arrange(p *Plan) []int {
 			continue
 		}
 		places = append(places, place+1)
-		if p.Quality.Demoted(i) {
+		if p.Calls.Group.Demoted(i) {
 			left = append(left, i)
 		} else {
 			sound = append(sound, i)
@@ -60,24 +61,20 @@ func (p *Plan) passedOver(t gateway.Target) {
 	}
 }
 
-// pass keeps a new conversation from targets that call tools worse than others, as far as their
-// shares say, if there is another one that can be asked.
-func (r *run) pass(list []gateway.Candidate) {
-	p := r.plan
-	if !p.Quality.Applies() || p.Conversation.Running || !p.Base.Reading.OffersTools() {
-		return
+// weighted draws the target that is asked first by its weight, if any has one; else it is the first.
+func weighted(targets []gateway.Target) int {
+	total := 0
+	for i := range targets {
+		total += targets[i].Weight
 	}
-	ready := 0
-	for i := range list {
-		if list[i].Ready {
-			ready++
+	if total == 0 || len(targets) == 1 {
+		return 0
+	}
+	n := rand.IntN(total) //nolint:gosec // chance, not a secret
+	for i := range targets {
+		if n -= targets[i].Weight; n < 0 {
+			return i
 		}
 	}
-	for i, c := range r.targets {
-		if ready > 1 && list[i].Ready && p.Quality.Denies(c.arm, p.Conversation) {
-			list[i].Ready = false // it comes last
-			ready--
-			p.passedOver(c.Target)
-		}
-	}
+	return 0
 }

@@ -65,8 +65,22 @@ func (d *detours) all(named func(targetKey) bool) map[targetKey]string {
 	return out
 }
 
-func (d *detours) remember(k detourKey, way toolway.Refusal) {
-	d.known.Add(k, detour{way, d.now().Add(detourTime)})
+// learn notes that a target has answered: if this request has found the way to ask it, that is the
+// one from now on.
+func (d *detours) learn(c *candidate, base *gateway.Request) {
+	if c.found {
+		d.known.Add(detourKeyOf(c, base), detour{c.way, d.now().Add(detourTime)})
+	}
+}
+
+func detourKeyOf(c *candidate, base *gateway.Request) detourKey {
+	return detourKey{c.Provider, c.model, base.Reading.Choice().IsAuto()}
+}
+
+// detouring is how a target that refuses tools is asked for calls.
+type detouring struct {
+	way   toolway.Refusal
+	found bool // this request has found that out
 }
 
 // adapts reports whether a target that refuses tools may be asked for calls as text: somebody
@@ -106,31 +120,25 @@ func (c *candidate) format() string {
 	return ""
 }
 
-// detour asks a target that has refused tools in another way, if there is one that was not tried.
-func (r *run) detour(e *gateway.Error) (again bool) {
-	c := r.current
-	if !adapts(&c.Target) || !r.plan.Base.Reading.OffersTools() {
-		return false
+// remembered has a target that has refused tools asked another way, and says so in a warning.
+func (d *detours) remembered(c *candidate, base *gateway.Request) (warning string) {
+	if !adapts(&c.Target) || !base.Reading.OffersTools() {
+		return ""
 	}
-	auto := r.plan.Base.Reading.Choice().IsAuto()
+	return c.detour(d.of(detourKeyOf(c, base)))
+}
+
+// refused has a target that refuses tools asked another way, if there is one that was not tried.
+func (c *candidate) refused(e *gateway.Error, base *gateway.Request) (warning string, again bool) {
+	if !adapts(&c.Target) || !base.Reading.OffersTools() {
+		return "", false
+	}
+	auto := base.Reading.Choice().IsAuto()
 	way, refused := toolway.Refused(e.Refusal(), auto && c.way.Way != toolway.Raw)
 	if !refused || e.Kind == gateway.RateLimited {
-		return false
+		return "", false
 	}
-	warning := c.detour(way)
-	r.warn(warning)
+	warning = c.detour(way)
 	c.found = warning != ""
-	return c.found
-}
-
-// detoured notes that a target has answered: if it was asked another way, that is the one from
-// now on.
-func (r *run) detoured(c *candidate) {
-	if c.found {
-		r.detours.remember(r.detourKey(c), c.way)
-	}
-}
-
-func (r *run) detourKey(c *candidate) detourKey {
-	return detourKey{c.Provider, c.model, r.plan.Base.Reading.Choice().IsAuto()}
+	return warning, c.found
 }

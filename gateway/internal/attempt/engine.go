@@ -150,9 +150,37 @@ func (u *upstream) ready() bool { return u.breaker.Available() && u.breaker.Cool
 type Plan struct {
 	// Asked is what the client sent, and Base that with what was changed for all targets.
 	Asked, Base *gateway.Request
-	Route       *gateway.RouteChoice
-	Targets     []gateway.Target
-	Model       string // what a target without a name of its own asks for
+	// Notes are what was found out about it, and Found is what was changed in Base, and is odd about it.
+	Notes gateway.Notes
+	Found gateway.Findings
+	// Prompt is that of Base, for whoever wants to know; it may be nil.
+	Prompt  *gateway.Prompt
+	Route   *gateway.RouteChoice
+	Targets []gateway.Target
+	Model   string // what a target without a name of its own asks for
+	// FallbackOn are the causes behind which the next target is asked, though the failure is
+	// none of the upstream's.
+	FallbackOn []gateway.Cause
+	Affinity   Affinity // nil: the targets' order and weights decide
+	Calls      Calls
+	Exchange   Exchange
+	// Timing is when the request came, and what was spent on it since.
+	Timing    gateway.Timing
+	Execution bool
+}
+
+// Calls say how the calls of answers matter.
+type Calls struct {
+	// Group says which of the targets new conversations with tools are sent to, by how they call;
+	// nil: that is of no matter. Conversation is the one that the request belongs to.
+	Group        *quality.Group
+	Conversation quality.Conversation
+	// Counted says that those of the answers are counted.
+	Counted bool
+}
+
+// Exchange is what a request passes on its way to an upstream, and what its answer passes then.
+type Exchange struct {
 	// Policies change the request for a target, in their order.
 	Policies func(gateway.Target) []gateway.RequestPolicy
 	// Send sends the request in the place of the provider's Chat; nil: that does. What comes
@@ -160,25 +188,6 @@ type Plan struct {
 	Send func(ctx context.Context, p gateway.Provider, model string, header http.Header) (gateway.Relayed, error)
 	// Stages are those that an answer passes, in their order.
 	Stages []gateway.Maker
-	Notes  gateway.Notes
-	// Repairs and Warnings are those of Base.
-	Repairs  map[string]int
-	Warnings []string
-	Affinity Affinity // nil: the targets' order and weights decide
-	// Quality says which of the Targets new conversations with tools are sent to, by how they call;
-	// nil: that is of no matter. Conversation is the one that the request belongs to.
-	Quality      *quality.Group
-	Conversation quality.Conversation
-	// Scored says that the calls of answers are counted.
-	Scored bool
-	Prompt *gateway.Prompt
-	// Requested is when the request came, and Prepared what was spent on it since.
-	Requested time.Time
-	Prepared  time.Duration
-	Execution bool
-	// FallbackOn are the causes behind which the next target is asked, though the failure is
-	// none of the upstream's.
-	FallbackOn []gateway.Cause
 }
 
 // Affinity decides which targets are asked first by what they have in their caches.

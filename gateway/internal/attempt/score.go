@@ -40,11 +40,11 @@ func Scored(t gateway.Target, model string) quality.Target {
 }
 
 // score is that of an attempt; nil if nobody wants it.
-func (r *run) score(c *candidate, info *gateway.AttemptInfo) *score {
-	if !r.plan.Scored || r.book == nil || r.plan.Send != nil {
+func (e *Engine) score(p *Plan, c *candidate, info *gateway.AttemptInfo) *score {
+	if !p.Calls.Counted || e.book == nil || p.Exchange.Send != nil {
 		return nil
 	}
-	return &score{book: r.book, info: info, target: r.scored(c)}
+	return &score{book: e.book, info: info, target: e.scored(c)}
 }
 
 // parserOf says how a target's text is read.
@@ -62,16 +62,15 @@ func parserOf(t *gateway.Target) string {
 
 // ends counts how the attempt ended. A turn whose answer is refused, and for which the model is asked
 // again, is counted when that has ended.
-func (s *score) ends(a *answer, err error) {
-	if s == nil || !a.running || !s.info.Sent.Reading.OffersTools() {
+func (s *score) ends(c *candidate, o *gateway.Outcome, err error) {
+	if s == nil || !s.info.Sent.Reading.OffersTools() {
 		return
 	}
-	c := a.candidate
 	var e *gateway.Error
 	if err != nil && err != io.EOF {
 		e = gateway.AsError(err)
 	}
-	turn, why, scored := s.turn(a.outcome(), e, err == nil)
+	turn, why, scored := s.turn(o, e, err == nil)
 	first := c.owed
 	c.owed = nil
 	if first != nil {
@@ -88,7 +87,7 @@ func (s *score) ends(a *answer, err error) {
 	case !scored:
 		c.owed = first
 		s.book.Excuse(s.target, why)
-	case e != nil && e.Redo != nil && s.info.MayRedo && !a.outcome().Committed:
+	case e != nil && e.Redo != nil && s.info.MayRedo && !o.Committed:
 		c.owed = &turn
 	default:
 		s.book.Record(s.target, turn)
@@ -97,10 +96,10 @@ func (s *score) ends(a *answer, err error) {
 
 // charge counts turns that failed and were not made again after all: another target is asked, or
 // none. That of the target which is asked next waits.
-func (r *run) charge(next *candidate) {
-	for _, c := range r.targets {
+func (e *Engine) charge(list candidates, next *candidate) {
+	for _, c := range list {
 		if c != next && c.owed != nil {
-			r.book.Record(r.scored(c), *c.owed)
+			e.book.Record(e.scored(c), *c.owed)
 			c.owed = nil
 		}
 	}

@@ -17,10 +17,11 @@ import (
 func (r *run) try(ctx context.Context, s step) (*gateway.Response, error) {
 	c := s.target
 	c.asked = true
-	a := &answer{candidate: c, affinity: r.plan.Affinity, summary: r.summary(c), room: r.plan.Asked.Room.Part()}
+	a := &answer{candidate: c, summary: r.summary(c), room: r.plan.Asked.Room.Part(), ending: ending{affinity: r.plan.Affinity}}
 	var err error
 	if a.permit, err = c.upstream.breaker.Allow(); err != nil {
-		return nil, r.errBreakerOpen(c, err)
+		r.budget.refused++
+		return nil, c.errBreakerOpen(err)
 	}
 	kept := false
 	defer func() {
@@ -28,27 +29,27 @@ func (r *run) try(ctx context.Context, s step) (*gateway.Response, error) {
 			a.Close()
 		}
 	}()
-	further := s.reason == gateway.Retry || s.reason == gateway.Fallback && len(r.made) > 0
+	further := s.reason == gateway.Retry || s.reason == gateway.Fallback && r.budget.made > 0
 	if further && !c.upstream.bucket.allows() {
-		return nil, r.errRetryBudget(c)
+		r.budget.refused++
+		return nil, c.errRetryBudget()
 	}
-	r.charge(c)
+	r.engine.charge(r.targets, c)
 	c.tried++
 	c.load.running.Add(1) // until it ends
 	a.began, a.running = time.Now(), true
 	if r.plan.Affinity != nil {
-		a.summary.Prefix = r.plan.Affinity.Expect(c.Target, len(r.made) == 0)
+		a.summary.Prefix = r.plan.Affinity.Expect(c.Target, r.budget.made == 0)
 	}
-	r.made = append(r.made, gateway.Attempt{Provider: c.Provider, Model: c.model, Reason: s.reason, Outcome: "running", Wait: s.wait})
-	a.summary.Attempts = slices.Clone(r.made)
+	r.budget.made++
+	a.summary.Attempts = r.past.begins(gateway.Attempt{Provider: c.Provider, Model: c.model, Reason: s.reason, Outcome: "running", Wait: s.wait})
 	if err = r.begin(ctx, a); err == nil {
 		err = a.commit(r.plan.Asked)
 	}
 	if err != nil {
 		e := gateway.AsError(err)
 		a.settle(err)
-		r.made[len(r.made)-1] = a.summary.Attempts[len(r.made)-1]
-		r.faults, r.verdict = a.summary.Faults, a.summary.Guard
+		r.past.failed(a.summary)
 		if further && e.Next() == gateway.Again {
 			c.upstream.bucket.add(-1)
 		}
@@ -56,18 +57,18 @@ func (r *run) try(ctx context.Context, s step) (*gateway.Response, error) {
 	}
 	kept = true
 	c.upstream.bucket.add(earned)
-	return &gateway.Response{Reply: a, Summary: a.summary, Status: a.status}, nil
+	return &gateway.Response{Reply: a, Summary: a.summary, Status: a.source.status}, nil
 }
 
 // summary is that of an attempt, with what is known of the request.
 func (r *run) summary(c *candidate) *gateway.Summary {
 	p := r.plan
 	return &gateway.Summary{
-		Route: p.Route, Provider: c.Provider, Model: c.model, Mode: c.Mode, Rounds: p.Notes.Rounds, Corrections: r.redone, Execution: p.Execution,
+		Route: p.Route, Provider: c.Provider, Model: c.model, Mode: c.Mode, Rounds: p.Notes.Rounds, Corrections: r.guidance.said, Execution: p.Execution,
 		Mixed:       c.OfControl,
-		Timing:      gateway.Timing{Requested: p.Requested, Overhead: p.Prepared},
+		Timing:      p.Timing,
 		PromptCache: gateway.PromptCache{Prompt: p.Prompt, PrefixChange: p.Notes.PrefixChange},
-		Outcome:     gateway.Outcome{Findings: gateway.Findings{Faults: maps.Clone(r.faults), Repairs: maps.Clone(p.Repairs), Warnings: slices.Clone(r.warnings)}},
+		Outcome:     gateway.Outcome{Findings: gateway.Findings{Faults: maps.Clone(r.past.faults), Repairs: maps.Clone(p.Found.Repairs), Warnings: slices.Clone(r.past.warnings)}},
 	}
 }
 
@@ -83,7 +84,7 @@ func (a *answer) claim(more int) error {
 func (r *run) begin(ctx context.Context, a *answer) error {
 	began := time.Now()
 	info := r.info(a)
-	a.score = r.score(a.candidate, info)
+	a.score = r.engine.score(r.plan, a.candidate, info)
 	sent, err := r.request(ctx, info, a.outcome())
 	if err != nil {
 		return err
@@ -91,7 +92,7 @@ func (r *run) begin(ctx context.Context, a *answer) error {
 	if err := a.claim(sent.Body.Size() - r.plan.Asked.Body.Size()); err != nil {
 		return err
 	}
-	if a.pipeline, err = NewPipeline(ctx, r.plan.Stages, info, a.outcome(), a.put); err != nil {
+	if a.pipeline, err = NewPipeline(ctx, r.plan.Exchange.Stages, info, a.outcome(), a.out.put); err != nil {
 		return err
 	}
 	own := *sent
@@ -99,12 +100,12 @@ func (r *run) begin(ctx context.Context, a *answer) error {
 	own.Raw.Wanted = a.candidate.RawText && a.candidate.Mode == gateway.Repair && a.candidate.Reads(info.Sent.Reading.OffersTools()) // somebody must read it
 	own.Raw.Server = a.candidate.RawServer
 	own.Announced = func(body wire.Pieces) error { return a.pipeline.sent(&own, body) } // whose edits may be spliced in already
-	if r.trace != nil {
+	if r.engine.trace != nil {
 		if own.From.Header = own.From.Header.Clone(); own.From.Header == nil {
 			own.From.Header = http.Header{}
 		}
 		a.stream = own.Stream
-		ctx, a.endTrace = r.trace(ctx, a.summary.Attempts[len(a.summary.Attempts)-1], own.From.Header)
+		ctx, a.endTrace = r.engine.trace(ctx, a.summary.Attempts[len(a.summary.Attempts)-1], own.From.Header)
 	}
 	a.outcome().Changed = len(a.outcome().Repairs) > 0 // also if it was the request's
 	a.summary.Overhead += time.Since(began)
@@ -114,9 +115,9 @@ func (r *run) begin(ctx context.Context, a *answer) error {
 	}
 	a.introduce(reply)
 	switch {
-	case a.status != 0:
+	case a.source.status != 0:
 	case own.Stream && !reply.Streamed():
-		a.reply = stream(reply, &own)
+		a.source.reply = stream(reply, &own)
 		a.outcome().Repaired("stream")
 		a.outcome().Changed = true
 	case !own.Stream && reply.Streamed():
@@ -127,7 +128,7 @@ func (r *run) begin(ctx context.Context, a *answer) error {
 
 // introduce notes what a reply says of itself.
 func (a *answer) introduce(reply gateway.Reply) {
-	a.reply = reply
+	a.source.reply = reply
 	if w, ok := reply.(gateway.Withholder); ok {
 		a.summary.Attempts[len(a.summary.Attempts)-1].Withheld = w.Withheld()
 	}
@@ -140,17 +141,17 @@ func (a *answer) introduce(reply gateway.Reply) {
 func (r *run) send(ctx context.Context, a *answer, own *gateway.Request) (gateway.Reply, error) {
 	provider := a.candidate.upstream.provider
 	if own.Stream && gateway.MeterOf(ctx) != nil { // somebody pays for it, also if it is thrown away
-		ctx, a.cancel = context.WithCancel(ctx)
+		ctx, a.source.cancel = context.WithCancel(ctx)
 		a.pipeline.rest = a.rest
 	}
-	if r.plan.Send == nil {
+	if r.plan.Exchange.Send == nil {
 		return provider.Chat(ctx, a.candidate.model, own)
 	}
-	relayed, err := r.plan.Send(ctx, provider, a.candidate.model, own.From.Header)
+	relayed, err := r.plan.Exchange.Send(ctx, provider, a.candidate.model, own.From.Header)
 	if err != nil {
 		return nil, err
 	}
-	a.status = relayed.Status()
+	a.source.status = relayed.Status()
 	return relayed, nil
 }
 
@@ -159,18 +160,14 @@ func (r *run) info(a *answer) *gateway.AttemptInfo {
 	c, made := a.candidate, a.summary.Attempts
 	return &gateway.AttemptInfo{
 		Number: len(made), Reason: made[len(made)-1].Reason, Provider: c.Provider, Model: c.model, Target: c.Target, Needs: c.upstream.needs,
-		Asked: r.plan.Asked, Sent: r.plan.Base, Demanded: r.demanded(), Fallbacks: a.summary.Fallbacks(), Corrections: r.redone,
+		Asked: r.plan.Asked, Sent: r.plan.Base, Demanded: r.guidance.demanded(), Fallbacks: a.summary.Fallbacks(), Corrections: r.guidance.said,
 		MayRedo: r.mayCorrect(), Notes: &r.plan.Notes, Failure: a.failure, Began: a.began, Room: a.room,
 	}
 }
 
 // request is the request for the target of an attempt.
 func (r *run) request(ctx context.Context, info *gateway.AttemptInfo, o *gateway.Outcome) (*gateway.Request, error) {
-	tool := ""
-	if r.redo != nil {
-		tool = r.redo.Pin
-	}
-	policies := append([]gateway.RequestPolicy{corrections(r.remarks), pin{r.pins, tool}}, r.plan.Policies(info.Target)...)
+	policies := append([]gateway.RequestPolicy{r.guidance.remarks, pin{r.engine.pins, r.guidance.tool()}}, r.plan.Exchange.Policies(info.Target)...)
 	return Amend(ctx, r.plan.Base, r.withdrew.left(policies), info, func(place int, done gateway.Amendment) {
 		for kind, n := range done.Repairs {
 			o.Repairs = gateway.Count(o.Repairs, kind, n)

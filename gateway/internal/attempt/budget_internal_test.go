@@ -1,0 +1,79 @@
+package attempt
+
+import (
+	"testing"
+	"time"
+
+	"github.com/callgate/callgate/gateway"
+)
+
+// TestBudget asks budgets whether a target may be asked once more.
+func TestBudget(t *testing.T) {
+	limited := &gateway.Error{Kind: gateway.RateLimited, RetryAfter: time.Second}
+	failed := &gateway.Error{Kind: gateway.Unavailable}
+	for _, tt := range []struct {
+		name       string
+		budget     budget
+		max, tried int
+		last       *gateway.Error
+		want       bool
+	}{
+		{"a retry is left", budget{targets: 1, most: 1, made: 1}, 1, 1, failed, true},
+		{"none is left", budget{targets: 1, most: 1, made: 2}, 1, 2, failed, false},
+		{"the target has had its own", budget{targets: 2, most: 3, made: 2}, 1, 2, failed, false},
+		{"a correction is none", budget{targets: 1, most: 1, made: 2, reasked: 1}, 1, 2, failed, true},
+		{"as many attempts as targets", budget{targets: 3, most: 1, made: 2}, 1, 1, failed, true},
+		{"a target that was refused is none", budget{targets: 3, most: 1, made: 2, refused: 1}, 1, 1, failed, false},
+		{"no retries, and a failure", budget{targets: 1, made: 1}, 0, 1, failed, false},
+		{"no retries, and a wait", budget{targets: 1, made: 1}, 0, 1, limited, true},
+		{"which happens once", budget{targets: 1, made: 1, waited: true}, 0, 1, limited, false},
+		{"and not if the client came back", budget{targets: 1, made: 1, resent: true}, 0, 1, limited, false},
+	} {
+		c := &candidate{retry: gateway.RetryPolicy{Max: tt.max}, trials: trials{tried: tt.tried, last: tt.last}}
+		if got := tt.budget.allows(c); got != tt.want {
+			t.Errorf("%s: got %v, want %v", tt.name, got, tt.want)
+		}
+	}
+}
+
+// TestBudgetOfTargets makes a budget, and spends it.
+func TestBudgetOfTargets(t *testing.T) {
+	list := candidates{{retry: gateway.RetryPolicy{Max: 1}}, {retry: gateway.RetryPolicy{Max: 3}}, {}}
+	b := newBudget(list, &gateway.Wishes{ClientRetries: 1})
+	if b.targets != 3 || b.most != 3 || !b.resent || !b.corrects() {
+		t.Errorf("got %+v", b)
+	}
+	b.retry(list[0])
+	if b.retries != 1 || b.waited {
+		t.Errorf("after a retry: got %+v", b)
+	}
+	b.retry(list[2])
+	if b.retries != 2 || !b.waited {
+		t.Errorf("after a wait where there are no retries: got %+v", b)
+	}
+	b.reasked++
+	if b.corrects() {
+		t.Error("the model may be corrected twice")
+	}
+}
+
+// TestRetries has a client say other retries than the provider.
+func TestRetries(t *testing.T) {
+	policy := gateway.RetryPolicy{Max: 3, Base: time.Second, Cap: time.Minute}
+	two := 2
+	for _, tt := range []struct {
+		name   string
+		wishes gateway.Wishes
+		want   gateway.RetryPolicy
+	}{
+		{"nothing", gateway.Wishes{}, policy},
+		{"a number", gateway.Wishes{MaxRetries: &two}, gateway.RetryPolicy{Max: 2, Base: time.Second, Cap: time.Minute}},
+		{"what its SDK has tried", gateway.Wishes{MaxRetries: &two, ClientRetries: 3}, gateway.RetryPolicy{Base: time.Second, Cap: time.Minute}},
+		{"a shorter wait", gateway.Wishes{MaxDelay: time.Millisecond}, gateway.RetryPolicy{Max: 3, Base: time.Millisecond, Cap: time.Millisecond}},
+		{"a longer one", gateway.Wishes{BaseDelay: time.Hour}, gateway.RetryPolicy{Max: 3, Base: time.Hour, Cap: time.Hour}},
+	} {
+		if got := retries(policy, &tt.wishes); got != tt.want {
+			t.Errorf("%s: got %+v, want %+v", tt.name, got, tt.want)
+		}
+	}
+}

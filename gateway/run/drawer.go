@@ -1,0 +1,110 @@
+package run
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/callgate/callgate/gateway/internal/conversation"
+	"github.com/callgate/callgate/gateway/store"
+)
+
+// drawer keeps what became of a tenant's calls between two requests.
+type drawer struct {
+	keeper Keeper // nil: nothing is kept
+	tenant string
+}
+
+func (r *Runner) drawer(tenant string) drawer { return drawer{r.o.Keeper, tenant} }
+
+var errNoStore = errors.New("there is no store")
+
+// memory is what a turn leaves behind that the client has to go on with: it has seen its own
+// calls, and not ours.
+type memory struct {
+	Before  string `json:"before,omitempty"`  // messages in front of the turn, each with a comma
+	Calls   string `json:"calls,omitempty"`   // entries of tool_calls, each with a comma behind it
+	Results string `json:"results,omitempty"` // messages behind the turn, each with a comma in front
+}
+
+const (
+	// lifetime is how long what ran is kept for the client's next request.
+	lifetime = 10 * time.Minute
+	// lookedUp is how many turns of a conversation may have left something behind.
+	lookedUp = 8
+)
+
+// remember keeps what has run in a conversation, under the ids of all calls that the client gets.
+func (d drawer) remember(ctx context.Context, c *conversation.Conversation, m memory, calls []*call) error {
+	if d.keeper == nil {
+		return errNoStore
+	}
+	body, err := json.Marshal(m)
+	if err != nil {
+		return err
+	}
+	said := lastUser(c, len(c.Messages))
+	for _, c := range calls {
+		err = errors.Join(err, d.put(ctx, turnKey(c.id, c.name, said), body))
+	}
+	return err
+}
+
+func (d drawer) put(ctx context.Context, key string, body []byte) error {
+	return d.keeper.PutResponse(ctx, d.tenant, &store.Response{ID: key, Body: body, Expires: time.Now().Add(lifetime)}, false)
+}
+
+// get is what is kept under a key; nil if nothing is.
+func (d drawer) get(ctx context.Context, key string) ([]byte, error) {
+	if d.keeper == nil {
+		return nil, nil
+	}
+	kept, err := d.keeper.GetResponse(ctx, d.tenant, key)
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	}
+	return kept.Body, nil
+}
+
+// claimed is kept of an approved call as long as its result is not there.
+const claimed = "-"
+
+// claim sees that an approved call is made once: by the request that finds nothing kept of it.
+func (d drawer) claim(ctx context.Context, id string, pending bool) ([]byte, error) {
+	key := approvalKey(id)
+	if d.keeper == nil {
+		return nil, errNoStore
+	}
+	if !pending {
+		return d.get(ctx, key)
+	}
+	release, err := d.keeper.Lock(ctx, d.tenant, key)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	body, err := d.get(ctx, key)
+	if body != nil || err != nil {
+		return body, err
+	}
+	return nil, d.put(ctx, key, []byte(claimed))
+}
+
+// turnKey is what a turn is kept under. Ids alone will not do: some upstreams give the same in
+// every conversation.
+func turnKey(id, name, said string) string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %q", id, name, said))
+	return "run_" + hex.EncodeToString(sum[:16])
+}
+
+func approvalKey(id string) string {
+	sum := sha256.Sum256([]byte(id))
+	return "run_" + hex.EncodeToString(sum[:16])
+}
