@@ -155,10 +155,11 @@ func (j *judgement) isUnmet(before int) bool {
 // nor refuses.
 func (j *judgement) obligations() {
 	r := j.text
-	if j.has(SignalClaimTool, dueWeight) || len(r.text) == 0 || !j.owing().act {
+	if len(r.text) == 0 || !j.owing().act || r.asksOutright() || r.hasAny(refusal|failure|guide) || r.isDenying() {
 		return
 	}
-	if r.asksOutright() || r.hasAny(refusal|failure|guide) || r.isDenying() {
+	if j.has(SignalClaimTool, dueWeight) {
+		j.add(SignalClaim, 0.3, "")
 		return
 	}
 	for i := range r.sentences {

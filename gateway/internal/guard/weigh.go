@@ -84,11 +84,12 @@ func (j *judgement) claim(c *claim, owed *tool) {
 		j.add(SignalClaim, 0.15, c.word)
 	}
 	weight, name, asked := j.fittest(c)
-	if c.left != "" {
-		weight, name, asked = leftWeight, c.left, true
-	}
 	if weight < owedWeight && owed != nil && !c.makes && !c.state {
 		weight, name, asked = owedWeight, owed.name, true
+	}
+	weight *= j.expected(c, name)
+	if c.left != "" {
+		weight, name, asked = leftWeight, c.left, true
 	}
 	if !asked && !j.mayClaim(c) || j.isContent(c) {
 		weight, name = min(weight, unaskedWeight), ""
@@ -97,6 +98,37 @@ func (j *judgement) claim(c *claim, owed *tool) {
 		j.add(SignalClaimTool, weight, c.word)
 		j.prefer(name, weight)
 	}
+}
+
+// unexpected is what a claim is worth that an answer without any missing call may have, too.
+const unexpected = 0.7
+
+// expected weakens claims where the conversation gives reason to tell of an act that was done, and none
+// to do one now: how things are, behind a look-up; an answer to a question; what was done before, where
+// the user wants nothing new; and what the answer goes on to show itself ("I've added it all up: …").
+func (j *judgement) expected(c *claim, name string) float64 {
+	alone := len(j.turn) == 0
+	if alone && j.owing().act {
+		return 1
+	}
+	idle := j.wish.ownActions&(changes|anything) == 0 && !j.answersPlain()
+	switch {
+	case !alone && !j.ledger.Changed() && !c.general && (c.state || !c.firm),
+		idle && (j.wish.asks || j.wish.askedBack),
+		idle && alone && j.ledger.ChangedBefore(0),
+		j.text.sentences[c.sentence].closed == ':' && c.firm && !j.isAbout(c, name):
+		return unexpected
+	}
+	return 1
+}
+
+// isAbout reports whether a claim names a thing that a tool is about.
+func (j *judgement) isAbout(c *claim, name string) bool {
+	if name == "" {
+		return c.things.meets(j.wish.things)
+	}
+	t := j.tools.get(name)
+	return c.things.meets(t.things)
 }
 
 // leftWeight is for a claim about two things where a call was made for one of them.
