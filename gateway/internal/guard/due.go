@@ -34,7 +34,7 @@ func (j *judgement) owing() *obligation {
 
 func (j *judgement) oblige(o *obligation) {
 	l, c := j.guard.lexicons, j.chat
-	if j.last < 1 || j.wish.holdsBack() || j.wish.stopped {
+	if j.last < 1 || j.wish.holdsBack() || j.wish.stopped || j.wish.composes { // "yes, write me a text for it"
 		return
 	}
 	said := c.Saying(c.Messages[j.last])
@@ -54,11 +54,22 @@ func (j *judgement) oblige(o *obligation) {
 		l.free(p)
 		return
 	}
-	if o.act = (p.proposes(&p.sentences[q]) || reply.hasAny(assent)) && !reply.hasAny(closing) || j.isUnmet(proposal); o.act {
+	if o.act = (p.proposes(&p.sentences[q]) || reply.hasAny(assent)) && !reply.thanks() || j.isUnmet(proposal); o.act {
 		o.proposal = p
 		return
 	}
 	l.free(p)
+}
+
+// thanks reports whether a message has a word that only closes a conversation. One that agrees as well, as
+// "gerne", does not.
+func (r *reading) thanks() bool {
+	for i := range r.marks {
+		if m := &r.marks[i]; m.is(closing) && !m.is(assent) {
+			return true
+		}
+	}
+	return false
 }
 
 // isQuestion reports whether a message is a question itself.
@@ -89,11 +100,21 @@ func (r *reading) refusesFirst() bool {
 func (r *reading) asked() int {
 	for i := len(r.sentences) - 1; i >= 0; i-- {
 		s := &r.sentences[i]
-		if !s.has(closing) && (s.closed == '?' || s.has(question)) {
+		if !s.has(closing) && (s.closed == '?' || r.asksIn(s)) {
 			return i
 		}
 	}
 	return -1
+}
+
+// asksIn reports whether a sentence has a word that asks, and not only as a noun: "negaram a autorização".
+func (r *reading) asksIn(s *sentence) bool {
+	for k := s.first; k < s.last; k++ {
+		if r.marks[k].is(question) && !r.isNoun(s, k) {
+			return true
+		}
+	}
+	return false
 }
 
 // asksOutright reports whether a text asks with a question mark, or in a phrase. A word alone such
@@ -167,6 +188,9 @@ func (j *judgement) obligations() {
 		weight, word := j.claimsDue(s)
 		if weight == 0 {
 			continue
+		}
+		if len(j.turn) > 0 { // which may have been what was due, by a name that is not known
+			weight *= unexpected
 		}
 		j.add(SignalClaim, 0.3, word)
 		j.add(SignalDue, weight, word)
