@@ -1,6 +1,9 @@
 package guard
 
-import "strings"
+import (
+	"bytes"
+	"strings"
+)
 
 // claims weighs what the answer claims.
 func (j *judgement) claims() {
@@ -116,10 +119,17 @@ func (j *judgement) expected(c *claim, name string) float64 {
 	case !alone && !j.ledger.Changed() && !c.general && (c.state || !c.firm),
 		idle && (j.wish.asks || j.wish.askedBack),
 		idle && alone && j.ledger.ChangedBefore(0),
-		j.text.sentences[c.sentence].closed == ':' && c.firm && !j.isAbout(c, name):
+		c.firm && j.text.introduces(c) && !j.isAbout(c, name):
 		return unexpected
 	}
 	return 1
+}
+
+// introduces reports whether a colon is behind a claim in its sentence, and more than a time behind that.
+func (r *reading) introduces(c *claim) bool {
+	s := &r.sentences[c.sentence]
+	_, rest, _ := bytes.Cut(r.text[s.start:s.end], []byte(c.word))
+	return s.closed == ':' || bytes.Contains(rest, []byte(": "))
 }
 
 // isAbout reports whether a claim names a thing that a tool is about.
@@ -257,7 +267,7 @@ func (j *judgement) base(c *claim, m match) float64 {
 	case m.asked && m.wanted:
 		return 0.85
 	case m.asked:
-		return 0.75
+		return 0.7
 	case m.same:
 		return 0.7
 	case c.firm && m.strict && !c.makes && !j.wish.composes && !j.wish.askedBack:
