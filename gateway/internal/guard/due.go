@@ -45,7 +45,7 @@ func (j *judgement) oblige(o *obligation) {
 	}
 	reply := l.readAnswer(string(said), j.tools.local, j.chat.Said(m))
 	defer l.free(reply)
-	if reply.isQuestion() || reply.refusesFirst() {
+	if reply.isQuestion() || reply.refusesFirst() || j.wish.reported != 0 && !reply.hasAny(assent) { // "they booked me for Monday"
 		return
 	}
 	p := l.readAnswer(j.edges(proposal), j.tools.local, "")
@@ -82,6 +82,9 @@ func (r *reading) isQuestion() bool {
 	return false
 }
 
+// maxHesitation is the length in bytes of what may stand before the "no" of a message: "hm ".
+const maxHesitation = 4
+
 // refusesFirst reports whether a message begins with "no".
 func (r *reading) refusesFirst() bool {
 	if len(r.sentences) == 0 {
@@ -89,7 +92,7 @@ func (r *reading) refusesFirst() bool {
 	}
 	s := &r.sentences[0]
 	for k := s.first; k < s.last; k++ {
-		if m := &r.marks[k]; m.is(negation|veto|forbid|refusal) && r.opensClause(m.start) {
+		if m := &r.marks[k]; m.is(negation|veto|forbid|refusal) && (r.opensClause(m.start) || m.start-s.start < maxHesitation) {
 			return true
 		}
 	}
