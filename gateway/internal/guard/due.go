@@ -212,7 +212,9 @@ func (j *judgement) claimsDue(s *sentence) (weight float64, word string) {
 	}
 	for k := s.first; k < s.last; k++ {
 		m := &r.marks[k]
-		if m.is(done|participle|finished|stated|frame|passive|doing) && !m.is(hypothetical) && r.isOpen(s, k) {
+		says := m.is(done|participle|finished|stated|frame|doing) ||
+			m.is(passive) && (j.figures > 0 || r.repeats(r.text[s.start:s.end]) > 0) // but not "That's kind of you."
+		if says && !m.is(hypothetical) && r.isOpen(s, k) {
 			return dueWeight, r.word(m)
 		}
 	}
