@@ -80,12 +80,7 @@ const owedWeight = 0.62
 
 // claim weighs a claim to have changed something.
 func (j *judgement) claim(c *claim, owed *tool) {
-	wished := j.wish.actions&(changes|anything) != 0
-	if c.firm && !c.makes && (!c.state || wished) {
-		j.add(SignalClaim, 0.3, c.word)
-	} else {
-		j.add(SignalClaim, 0.15, c.word)
-	}
+	j.add(SignalClaim, j.plainly(c), c.word)
 	weight, name, asked := j.fittest(c)
 	if weight < owedWeight && owed != nil && !c.makes && !c.state {
 		weight, name, asked = owedWeight, owed.name, true
@@ -101,6 +96,23 @@ func (j *judgement) claim(c *claim, owed *tool) {
 		j.add(SignalClaimTool, weight, c.word)
 		j.prefer(name, weight)
 	}
+}
+
+// fewRepeated is how many words of the user's a claim's sentence repeats at least that is about them.
+const fewRepeated = 2
+
+// plainly is what a claim weighs by itself: most where nothing was called, the user asked for a change
+// and the claim's sentence repeats what he said.
+func (j *judgement) plainly(c *claim) float64 {
+	wished := j.wish.actions&(changes|anything) != 0
+	if !c.firm || c.makes || c.state && !wished {
+		return 0.15
+	}
+	s := &j.text.sentences[c.sentence]
+	if wished && len(j.turn) == 0 && !j.wish.asks && !j.wish.composes && !j.text.introduces(c) && j.text.repeats(j.text.text[s.start:s.end]) >= fewRepeated {
+		return 0.45
+	}
+	return 0.3
 }
 
 // unexpected is what a claim is worth that an answer without any missing call may have, too.
