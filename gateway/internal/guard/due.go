@@ -9,8 +9,8 @@ import "github.com/callgate/callgate/gateway/internal/conversation"
 const (
 	// shortReply is the length in bytes of a message that answers a question.
 	shortReply = 160
-	// dueWeight is for an answer that owes an act.
-	dueWeight = 0.75
+	// dueWeight is for an answer that owes an act, and copulaWeight for one with no other verb than "is".
+	dueWeight, copulaWeight = 0.75, 0.7
 )
 
 // obligation is what the last turns have made due.
@@ -179,11 +179,10 @@ func (j *judgement) isUnmet(before int) bool {
 // nor refuses.
 func (j *judgement) obligations() {
 	r := j.text
-	if len(r.text) == 0 || !j.owing().act || r.asksOutright() || r.hasAny(refusal|failure|guide) || r.isDenying() {
+	if j.has(SignalClaimTool, dueWeight) || len(r.text) == 0 || !j.owing().act {
 		return
 	}
-	if j.has(SignalClaimTool, dueWeight) {
-		j.add(SignalClaim, 0.3, "")
+	if r.asksOutright() || r.hasAny(refusal|failure|guide) || r.isDenying() {
 		return
 	}
 	for i := range r.sentences {
@@ -212,13 +211,17 @@ func (j *judgement) claimsDue(s *sentence) (weight float64, word string) {
 	}
 	for k := s.first; k < s.last; k++ {
 		m := &r.marks[k]
-		says := m.is(done|participle|finished|stated|frame|doing) ||
-			m.is(passive) && (j.figures > 0 || r.repeats(r.text[s.start:s.end]) > 0) // but not "That's kind of you."
-		if says && !m.is(hypothetical) && r.isOpen(s, k) {
+		if m.is(hypothetical) || !r.isOpen(s, k) {
+			continue
+		}
+		switch {
+		case m.is(done | participle | finished | stated | frame | doing):
 			return dueWeight, r.word(m)
+		case m.is(passive) && (j.figures > 0 || r.repeats(r.text[s.start:s.end]) > 0): // but not "That's kind of you."
+			weight, word = copulaWeight, r.word(m)
 		}
 	}
-	return 0, ""
+	return weight, word
 }
 
 // isDenying reports whether the first sentence says that something is not so.
