@@ -278,6 +278,8 @@ func (j *judgement) base(c *claim, m match) float64 {
 		return 0.9
 	case m.asked && m.wanted:
 		return 0.85
+	case m.asked && c.looksUp():
+		return 0.75
 	case m.asked:
 		return 0.7
 	case m.same:
