@@ -87,7 +87,7 @@ func TestTurns(t *testing.T) {
 }
 
 // TestQuiet judges answers that were written to look for false alarms. The ones marked "alarm" are correct and called
-// ghosts: who mends one unmarks it.
+// ghosts: who repairs one unmarks it.
 func TestQuiet(t *testing.T) {
 	t.Parallel()
 	judgeTurns(t, readTurnsFile(t, "testdata/quiet.txt"), guard.DefaultThreshold)
