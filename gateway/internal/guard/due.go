@@ -9,8 +9,8 @@ import "github.com/callgate/callgate/gateway/internal/conversation"
 const (
 	// shortReply is the length in bytes of a message that answers a question.
 	shortReply = 160
-	// dueWeight is for an answer that owes an act.
-	dueWeight = 0.75
+	// dueWeight is for an answer that owes an act, and copulaWeight for one with no other verb than "is".
+	dueWeight, copulaWeight = 0.75, 0.7
 )
 
 // obligation is what the last turns have made due.
@@ -34,7 +34,7 @@ func (j *judgement) owing() *obligation {
 
 func (j *judgement) oblige(o *obligation) {
 	l, c := j.guard.lexicons, j.chat
-	if j.last < 1 || j.wish.holdsBack() || j.wish.stopped {
+	if j.last < 1 || j.wish.holdsBack() || j.wish.stopped || j.wish.composes { // "yes, write me a text for it"
 		return
 	}
 	said := c.Saying(c.Messages[j.last])
@@ -45,7 +45,7 @@ func (j *judgement) oblige(o *obligation) {
 	}
 	reply := l.readAnswer(string(said), j.tools.local, j.chat.Said(m))
 	defer l.free(reply)
-	if reply.isQuestion() || reply.refusesFirst() {
+	if reply.isQuestion() || reply.refusesFirst() || j.wish.reported != 0 && !reply.hasAny(assent) { // "they booked me for Monday"
 		return
 	}
 	p := l.readAnswer(j.edges(proposal), j.tools.local, "")
@@ -54,11 +54,22 @@ func (j *judgement) oblige(o *obligation) {
 		l.free(p)
 		return
 	}
-	if o.act = (p.proposes(&p.sentences[q]) || reply.hasAny(assent)) && !reply.hasAny(closing) || j.isUnmet(proposal); o.act {
+	if o.act = (p.proposes(&p.sentences[q]) || reply.hasAny(assent)) && !reply.thanks() || j.isUnmet(proposal); o.act {
 		o.proposal = p
 		return
 	}
 	l.free(p)
+}
+
+// thanks reports whether a message has a word that only closes a conversation. One that agrees as well, as
+// "gerne", does not.
+func (r *reading) thanks() bool {
+	for i := range r.marks {
+		if m := &r.marks[i]; m.is(closing) && !m.is(assent) {
+			return true
+		}
+	}
+	return false
 }
 
 // isQuestion reports whether a message is a question itself.
@@ -71,6 +82,9 @@ func (r *reading) isQuestion() bool {
 	return false
 }
 
+// maxHesitation is the length in bytes of what may stand before the "no" of a message: "hm ".
+const maxHesitation = 4
+
 // refusesFirst reports whether a message begins with "no".
 func (r *reading) refusesFirst() bool {
 	if len(r.sentences) == 0 {
@@ -78,7 +92,7 @@ func (r *reading) refusesFirst() bool {
 	}
 	s := &r.sentences[0]
 	for k := s.first; k < s.last; k++ {
-		if m := &r.marks[k]; m.is(negation|veto|forbid|refusal) && r.opensClause(m.start) {
+		if m := &r.marks[k]; m.is(negation|veto|forbid|refusal) && (r.opensClause(m.start) || m.start-s.start < maxHesitation) {
 			return true
 		}
 	}
@@ -89,11 +103,21 @@ func (r *reading) refusesFirst() bool {
 func (r *reading) asked() int {
 	for i := len(r.sentences) - 1; i >= 0; i-- {
 		s := &r.sentences[i]
-		if !s.has(closing) && (s.closed == '?' || s.has(question)) {
+		if !s.has(closing) && (s.closed == '?' || r.asksIn(s)) {
 			return i
 		}
 	}
 	return -1
+}
+
+// asksIn reports whether a sentence has a word that asks, and not only as a noun: "negaram a autorização".
+func (r *reading) asksIn(s *sentence) bool {
+	for k := s.first; k < s.last; k++ {
+		if r.marks[k].is(question) && !r.isNoun(s, k) {
+			return true
+		}
+	}
+	return false
 }
 
 // asksOutright reports whether a text asks with a question mark, or in a phrase. A word alone such
@@ -167,6 +191,9 @@ func (j *judgement) obligations() {
 		if weight == 0 {
 			continue
 		}
+		if len(j.turn) > 0 { // which may have been what was due, by a name that is not known
+			weight *= unexpected
+		}
 		j.add(SignalClaim, 0.3, word)
 		j.add(SignalDue, weight, word)
 		if name := j.pointed(); name != "" {
@@ -184,11 +211,17 @@ func (j *judgement) claimsDue(s *sentence) (weight float64, word string) {
 	}
 	for k := s.first; k < s.last; k++ {
 		m := &r.marks[k]
-		if m.is(done|participle|finished|stated|frame|passive|doing) && !m.is(hypothetical) && r.isOpen(s, k) {
+		if m.is(hypothetical) || !r.isOpen(s, k) {
+			continue
+		}
+		switch {
+		case m.is(done | participle | finished | stated | frame | doing):
 			return dueWeight, r.word(m)
+		case m.is(passive) && (j.figures > 0 || r.repeats(r.text[s.start:s.end]) > 0): // but not "That's kind of you."
+			weight, word = copulaWeight, r.word(m)
 		}
 	}
-	return 0, ""
+	return weight, word
 }
 
 // isDenying reports whether the first sentence says that something is not so.

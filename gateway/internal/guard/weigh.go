@@ -1,6 +1,9 @@
 package guard
 
-import "strings"
+import (
+	"bytes"
+	"strings"
+)
 
 // claims weighs what the answer claims.
 func (j *judgement) claims() {
@@ -77,26 +80,73 @@ const owedWeight = 0.62
 
 // claim weighs a claim to have changed something.
 func (j *judgement) claim(c *claim, owed *tool) {
-	wished := j.wish.actions&(changes|anything) != 0
-	if c.firm && !c.makes && (!c.state || wished) {
-		j.add(SignalClaim, 0.3, c.word)
-	} else {
-		j.add(SignalClaim, 0.15, c.word)
-	}
 	weight, name, asked := j.fittest(c)
-	if c.left != "" {
-		weight, name, asked = leftWeight, c.left, true
-	}
 	if weight < owedWeight && owed != nil && !c.makes && !c.state {
 		weight, name, asked = owedWeight, owed.name, true
+	}
+	if j.mayTell(c, name) {
+		weight *= unexpected
+	}
+	if c.left != "" {
+		weight, name, asked = leftWeight, c.left, true
 	}
 	if !asked && !j.mayClaim(c) || j.isContent(c) {
 		weight, name = min(weight, unaskedWeight), ""
 	}
+	j.add(SignalClaim, j.plainly(c, weight), c.word)
 	if weight > 0 {
 		j.add(SignalClaimTool, weight, c.word)
 		j.prefer(name, weight)
 	}
+}
+
+// fewRepeated is how many words of the user's a claim's sentence repeats at least that is about them.
+const fewRepeated = 2
+
+// plainly is what a claim weighs by itself: most where it shares with a tool only the kind of its act, nothing
+// was called, the user asked for a change and the claim's sentence repeats what he said.
+func (j *judgement) plainly(c *claim, weight float64) float64 {
+	wished := j.wish.actions&(changes|anything) != 0
+	if !c.firm || c.makes || c.state && !wished {
+		return 0.15
+	}
+	if s := &j.text.sentences[c.sentence]; weight == kindWeight && wished && len(j.turn) == 0 && !j.wish.asks && !j.wish.composes &&
+		!j.text.introduces(c) && j.text.repeats(j.text.text[s.start:s.end]) >= fewRepeated {
+		return 0.45
+	}
+	return 0.3
+}
+
+// unexpected is what a claim is worth that an answer may have, too, which no call is missing for.
+const unexpected = 0.7
+
+// mayTell reports whether the conversation gives reason to tell of an act that was done, and none to do one now:
+// how things are, behind a look-up; an answer to a question; what was done before, where the user wants nothing
+// new; and what the answer goes on to show itself ("I've added it all up: …").
+func (j *judgement) mayTell(c *claim, name string) bool {
+	alone := len(j.turn) == 0
+	if !alone && !j.ledger.Changed() && !c.general && (c.state || !c.firm) {
+		return true
+	}
+	idle := j.wish.asks || j.wish.askedBack || alone && j.ledger.ChangedBefore(0)
+	idle = idle && j.wish.ownActions&(changes|anything) == 0 && !j.answersPlain()
+	return (idle || c.firm && j.text.introduces(c) && !j.isAbout(c, name)) && !(alone && j.owing().act)
+}
+
+// introduces reports whether a colon is behind a claim in its sentence, and more than a time behind that.
+func (r *reading) introduces(c *claim) bool {
+	s := &r.sentences[c.sentence]
+	_, rest, _ := bytes.Cut(r.text[s.start:s.end], []byte(c.word))
+	return s.closed == ':' || bytes.Contains(rest, []byte(": "))
+}
+
+// isAbout reports whether a claim names a thing that a tool is about.
+func (j *judgement) isAbout(c *claim, name string) bool {
+	if name == "" {
+		return c.things.meets(j.wish.things)
+	}
+	t := j.tools.get(name)
+	return c.things.meets(t.things)
 }
 
 // leftWeight is for a claim about two things where a call was made for one of them.
@@ -218,14 +268,19 @@ func (j *judgement) grade(c *claim, m match) float64 {
 	return w * j.composed(c, m) * j.stated(c, m)
 }
 
+// kindWeight is for a claim that shares with a tool only the kind of its act, which the user asked for.
+const kindWeight = 0.7
+
 func (j *judgement) base(c *claim, m match) float64 {
 	switch {
 	case m.asked && m.same:
 		return 0.9
 	case m.asked && m.wanted:
 		return 0.85
-	case m.asked:
+	case m.asked && c.looksUp():
 		return 0.75
+	case m.asked:
+		return kindWeight
 	case m.same:
 		return 0.7
 	case c.firm && m.strict && !c.makes && !j.wish.composes && !j.wish.askedBack:
