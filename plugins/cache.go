@@ -131,6 +131,7 @@ const (
 	CodeKept    = "cache"   // it was compiled before
 	CodeChild   = "child"   // a process of its own has compiled it
 	CodeProcess = "process" // this process has compiled it
+	CodeShared  = "shared"  // another host of this process has it, and nothing was done
 )
 
 // open finds the code of a module, or has it compiled by a process of its own. What is trusted

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"errors"
-	"fmt"
 	"log/slog"
 	"time"
 
@@ -15,14 +14,13 @@ import (
 	"github.com/callgate/callgate/sdk/abi"
 )
 
-// module is a loaded plugin. It has a runtime of its own, so that closing one
-// plugin closes nothing of another.
+// module is a loaded plugin. Its program, with the runtime in it, is its own, so that closing
+// one plugin closes nothing of another; but hosts share that of a trusted module.
 type module struct {
+	*program
+
 	name         string // Source.Name
-	sha256       string
-	size         int
-	summary      *meter.Summary
-	manifest     abi.Manifest
+	from         string // CodeKept and the like
 	limits       Limits
 	isolation    string
 	maxIdle      int
@@ -31,15 +29,9 @@ type module struct {
 	parsers      []*parser
 	byName       map[string]*parser
 
-	rewritten *meter.Module
-	code      *code
-	runtime   wazero.Runtime
-	compiled  wazero.CompiledModule
-	snap      *snapshot
-	pool      pool
-	tables    int // that hold it; under the host's lock
-
-	loadTime, compileTime time.Duration
+	pool     pool
+	tables   int // that hold it; under the host's lock
+	loadTime time.Duration
 }
 
 // ModuleInfo describes a loaded module.
@@ -66,37 +58,15 @@ type ModuleInfo struct {
 // loadModule does all the work of Host.Load that does not need other modules.
 func loadModule(ctx context.Context, src Source, cfg Config, store *codeStore) (*module, error) {
 	start := time.Now()
-	refuse := func(reason string, err error) (*module, error) {
-		return nil, &LoadError{Plugin: src.Name, Reason: reason, Err: err}
-	}
 	if reason := checkSize(src.Wasm); reason != "" {
-		return refuse(reason, nil)
-	}
-	sum, err := meter.Inspect(src.Wasm, abi.ManifestSection)
-	if err != nil {
-		return refuse("it is not a valid WebAssembly module", err)
-	}
-	if reason := checkModule(sum); reason != "" {
-		return refuse(reason, nil)
-	}
-	rewritten, err := meter.Rewrite(src.Wasm, fuel)
-	if err != nil {
-		return refuse(whyNotMetered(err), err)
-	}
-	if reason := checkMemory(rewritten, cfg.Limits); reason != "" {
-		return refuse(reason, nil)
+		return nil, &LoadError{Plugin: src.Name, Reason: reason}
 	}
 	m := &module{
-		name: src.Name, sha256: fmt.Sprintf("%x", sha256.Sum256(src.Wasm)), size: len(src.Wasm), summary: sum,
-		limits: cfg.Limits, isolation: cfg.Isolation, maxIdle: cfg.Idle, maxInstances: cfg.MaxInstances,
-		log: cfg.Log, rewritten: rewritten, pool: pool{emptied: make(chan struct{})},
+		name: src.Name, limits: cfg.Limits, isolation: cfg.Isolation, maxIdle: cfg.Idle, maxInstances: cfg.MaxInstances,
+		log: cfg.Log, pool: pool{emptied: make(chan struct{})},
 	}
-	if err := m.build(ctx, store, src.Trusted); err != nil {
-		m.close(ctx)
-		if _, ok := errors.AsType[*compileError](err); ok {
-			return refuse("it cannot be compiled", err)
-		}
-		return refuse("it cannot be started", err)
+	if err := m.obtain(ctx, src, store); err != nil {
+		return nil, err
 	}
 	m.byName = map[string]*parser{}
 	for i := range m.manifest.Parsers {
@@ -106,6 +76,58 @@ func loadModule(ctx context.Context, src Source, cfg Config, store *codeStore) (
 	}
 	m.loadTime = time.Since(start)
 	return m, nil
+}
+
+// obtain gives the module its program: a new one, or that of a trusted module which another
+// host has loaded from the same directory with the same limits.
+func (m *module) obtain(ctx context.Context, src Source, store *codeStore) (err error) {
+	key := programKey{sha256.Sum256(src.Wasm), store.dir, m.limits}
+	if !src.Trusted {
+		m.program = newProgram(key)
+		return m.make(ctx, src, store)
+	}
+	mine := false
+	if m.program, mine, err = shared.enter(ctx, key); err != nil {
+		return &LoadError{Plugin: src.Name, Reason: "it was given up", Err: err}
+	}
+	if !mine {
+		m.from = CodeShared
+		return nil
+	}
+	p, good := m.program, false
+	defer func() { shared.finish(p, good) }()
+	err = m.make(ctx, src, store)
+	good = err == nil
+	return err
+}
+
+// make makes the module's program. If it fails, the module is closed.
+func (m *module) make(ctx context.Context, src Source, store *codeStore) error {
+	refuse := func(reason string, err error) error {
+		m.close(ctx)
+		return &LoadError{Plugin: src.Name, Reason: reason, Err: err}
+	}
+	var err error
+	if m.summary, err = meter.Inspect(src.Wasm, abi.ManifestSection); err != nil {
+		return refuse("it is not a valid WebAssembly module", err)
+	}
+	if reason := checkModule(m.summary); reason != "" {
+		return refuse(reason, nil)
+	}
+	if m.rewritten, err = meter.Rewrite(src.Wasm, fuel); err != nil {
+		return refuse(whyNotMetered(err), err)
+	}
+	if reason := checkMemory(m.rewritten, m.limits); reason != "" {
+		return refuse(reason, nil)
+	}
+	m.size = len(src.Wasm)
+	if err := m.build(ctx, store, src.Trusted); err != nil {
+		if _, ok := errors.AsType[*compileError](err); ok {
+			return refuse("it cannot be compiled", err)
+		}
+		return refuse("it cannot be started", err)
+	}
+	return nil
 }
 
 // build compiles the module and makes its template.
@@ -119,7 +141,7 @@ func (m *module) build(ctx context.Context, store *codeStore, trusted bool) (err
 	if m.compiled, err = m.code.compile(ctx, m.runtime, m.rewritten.Wasm); err != nil {
 		return err
 	}
-	m.compileTime = time.Since(start)
+	m.compileTime, m.from = time.Since(start), m.code.from
 	if err := instantiateWASI(ctx, m.runtime); err != nil {
 		return err
 	}
@@ -139,17 +161,8 @@ func (m *module) build(ctx context.Context, store *codeStore, trusted bool) (err
 
 // close ends everything of the module. Nothing of it may be in use.
 func (m *module) close(ctx context.Context) {
-	// What fails to close is closed all the same.
-	if m.runtime != nil {
-		_ = m.runtime.Close(ctx)
-	}
-	if m.compiled != nil {
-		_ = m.compiled.Close(ctx)
-	}
-	m.code.close(ctx)
-	if m.snap != nil {
-		m.snap.memory.close()
-	}
+	m.pool.close(ctx)
+	shared.leave(ctx, m.program)
 }
 
 func (m *module) info() ModuleInfo {
@@ -157,7 +170,10 @@ func (m *module) info() ModuleInfo {
 		Plugin: m.name, Manifest: m.manifest, SHA256: m.sha256, Size: m.size,
 		Exports: m.summary.Order, MinPages: int(m.rewritten.MinPages), MaxPages: int(m.rewritten.MaxPages),
 		Pages: m.snap.memory.size >> 16, Loops: m.rewritten.Loops, Funcs: m.rewritten.Funcs,
-		Load: m.loadTime, Compile: m.compileTime, CopyOnWrite: m.snap.memory.pages != nil, Code: m.code.from,
+		Load: m.loadTime, CopyOnWrite: m.snap.memory.pages != nil, Code: m.from,
+	}
+	if m.from != CodeShared {
+		i.Compile = m.compileTime
 	}
 	for _, imp := range m.summary.Imports {
 		i.Imports = append(i.Imports, imp.Module+"."+imp.Name)

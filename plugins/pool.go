@@ -94,7 +94,6 @@ func (m *module) retire() <-chan struct{} {
 	defer p.mu.Unlock()
 	if !p.retired {
 		p.retired = true
-		p.idle = nil // the runtime closes them
 		if p.leased == 0 {
 			close(p.emptied)
 		}
@@ -107,4 +106,15 @@ func (m *module) instances() (leased, idle int) {
 	m.pool.mu.Lock()
 	defer m.pool.mu.Unlock()
 	return m.pool.leased, len(m.pool.idle)
+}
+
+// close closes the instances that wait. None may be in use.
+func (p *pool) close(ctx context.Context) {
+	p.mu.Lock()
+	idle := p.idle
+	p.idle = nil
+	p.mu.Unlock()
+	for _, in := range idle {
+		in.close(ctx)
+	}
 }

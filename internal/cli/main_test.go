@@ -2,7 +2,9 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"runtime/debug"
@@ -11,7 +13,9 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 	"go.uber.org/goleak"
 
+	"github.com/callgate/callgate/gateway/config"
 	"github.com/callgate/callgate/internal/postgrestest"
+	"github.com/callgate/callgate/plugins"
 	"github.com/callgate/callgate/plugins/builtin"
 )
 
@@ -46,12 +50,37 @@ func (c checked) Run() int {
 	} {
 		os.Unsetenv(name)
 	}
+	kept, err := keepParsers()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "internal/cli cannot be tested:", err)
+		return 1
+	}
 	status := postgrestest.Main(c.M)
+	if err := kept.Close(context.Background()); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
 	if err := goleak.Find(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
 	return status
+}
+
+// keepParsers loads the built-in parsers into a host that lasts as long as the tests. Gateways of
+// the same limits share with it what is made of them, see plugins.CodeShared.
+func keepParsers() (*plugins.Host, error) {
+	ctx := context.Background()
+	p, err := newParsers(ctx, config.FromEnv(func(string) (string, bool) { return "", false }), nil, slog.New(slog.DiscardHandler))
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range []string{builtin.Name, builtin.Template} {
+		if err := p.loadModule(ctx, name); err != nil {
+			return nil, errors.Join(err, p.host.Close(ctx))
+		}
+	}
+	return p.host, nil
 }
 
 func TestScripts(t *testing.T) {

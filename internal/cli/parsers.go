@@ -222,7 +222,9 @@ func (p *parsers) load(ctx context.Context, strict bool) (err error) {
 	if err := p.loadFolder(ctx, strict); err != nil {
 		return err
 	}
-	debug.FreeOSMemory() // loading takes more than serving
+	if slices.ContainsFunc(p.host.Modules(), func(m plugins.ModuleInfo) bool { return m.Code != plugins.CodeShared }) {
+		debug.FreeOSMemory() // loading takes more than serving
+	}
 	return nil
 }
 

@@ -3,6 +3,7 @@ package storetest
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -19,7 +20,9 @@ func testAgree(t *testing.T, open Opener) {
 		clock, o := NewClock(), Options()
 		o.TTL, o.Now = time.Hour, clock.Now
 		o.Limits.TenantEntries, o.Limits.TenantBytes = 12, 14_000
-		s := open(t, o)
+		once := &once{TB: t}
+		defer once.end()
+		s := open(once, o)
 		defer s.Close()
 		model, err := memory.New(o)
 		ok(t, err)
@@ -31,6 +34,22 @@ func testAgree(t *testing.T, open Opener) {
 			}
 		}
 	})
+}
+
+// once is one of many tests within another. What it cleans up it does at its own end.
+type once struct {
+	testing.TB
+
+	cleanups []func()
+}
+
+// Cleanup implements testing.TB.
+func (o *once) Cleanup(f func()) { o.cleanups = append(o.cleanups, f) }
+
+func (o *once) end() {
+	for _, f := range slices.Backward(o.cleanups) {
+		f()
+	}
 }
 
 func result(err error, what ...any) string {
