@@ -95,10 +95,14 @@ func (b *blocks) drain(end bool) error {
 
 // text takes a piece of the answer, a string.
 func (b *blocks) text(s value) error {
-	if in := inner(s); len(in) > 0 {
-		return b.put(item{kind: textBlock, text: in})
+	in := inner(s)
+	switch {
+	case len(in) == 0:
+		return nil
+	case b.content.open == textBlock && len(b.wait) == 0: // as nearly always
+		return b.content.writeText(in)
 	}
-	return nil
+	return b.put(item{kind: textBlock, text: in})
 }
 
 // thought takes a piece of the reasoning, a string.
