@@ -9,11 +9,8 @@
 package console
 
 import (
-	"bytes"
-	"cmp"
 	"embed"
 	"errors"
-	"html/template"
 	"log/slog"
 	"maps"
 	"net/http"
@@ -116,10 +113,8 @@ const (
 
 // Console is an http.Handler for /ui and all below.
 type Console struct {
+	*pages
 	o      Options
-	bench  *playground.Bench
-	busy   chan struct{} // holds one while the playground reads
-	pages  map[string]*template.Template
 	routes map[string]map[string]handler // by path and method
 	below  map[string]map[string]handler // the same, for the pages of one request below a path
 }
@@ -169,29 +164,31 @@ func New(o Options) (*Console, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	c := &Console{o: o, bench: playground.New(o.Source), busy: make(chan struct{}, 1), pages: map[string]*template.Template{}}
-	for _, name := range []string{"story", "requests", "request", "content", "upstreams", "plugins", "tools", "keys", "rollouts", "quality", "caches", "playground", "refused"} {
-		page, err := template.New("layout.html").Funcs(functions(o.Now)).ParseFS(files, "pages/layout.html", "pages/"+name+".html")
-		if err != nil {
-			return nil, err
-		}
-		c.pages[name] = page
+	written, err := newPages(&o)
+	if err != nil {
+		return nil, err
 	}
+	c := &Console{pages: written, o: o}
 	get := func(h handler) map[string]handler { return map[string]handler{http.MethodGet: h, http.MethodHead: h} }
+	play := &player{bench: playground.New(o.Source), plugins: o.Plugins, ready: o.Ready, busy: make(chan struct{}, 1), pages: written}
 	c.routes = map[string]map[string]handler{
-		Path: get(c.story), requestsPath: get(c.requests), upstreamsPath: get(c.upstreams), pluginsPath: get(c.plugins), cachesPath: get(c.caches), toolsPath: get(c.tools), playgroundPath: get(c.blank),
+		Path: get(c.story), requestsPath: get(c.requests), upstreamsPath: get(c.upstreams), pluginsPath: get(c.plugins), cachesPath: get(c.caches), toolsPath: get(c.tools), playgroundPath: get(play.blank),
 		stylePath: get(asset("assets/console.css", "text/css")), scriptPath: get(asset("assets/console.js", "text/javascript")),
 		resetPath: {http.MethodPost: c.reset}, parserPath: {http.MethodPost: c.resetParser},
 	}
 	c.below = map[string]map[string]handler{requestsPath: get(c.request), contentPath: get(c.content)}
-	c.routes[playgroundPath][http.MethodPost] = c.read
+	c.routes[playgroundPath][http.MethodPost] = play.read
 	if o.Keys != nil {
-		c.mountKeys()
+		maps.Copy(c.routes, (&keysPage{o.Keys, keys.NewManager(o.Keys), o.Now, o.Log, written}).routes())
 	}
 	if o.Quality != nil {
 		c.routes[qualityPath] = get(c.quality)
 	}
-	c.mountRollouts(get)
+	if o.Rollouts != nil && o.SetArm != nil {
+		arms := &rolloutsPage{o.Rollouts, o.SetArm, written}
+		c.routes[rolloutsPath], c.routes[armPath] = get(arms.list), map[string]handler{http.MethodPost: arms.set}
+	}
+	written.menu = linked(c.routes)
 	return c, nil
 }
 
@@ -266,61 +263,6 @@ func formName(r *http.Request) (string, error) {
 		return "", err
 	}
 	return r.PostForm.Get("name"), nil
-}
-
-// refusal is an error with a status of its own.
-type refusal struct {
-	status  int
-	message string
-}
-
-func (r *refusal) Error() string { return r.message }
-
-// fail answers with what went wrong.
-func (c *Console) fail(w http.ResponseWriter, r *http.Request, err error) {
-	var known *refusal
-	if errors.As(err, &known) {
-		c.Refuse(w, r, known.status, known.message)
-		return
-	}
-	c.o.Log.ErrorContext(r.Context(), "operator's page", "path", r.URL.Path, "error", err)
-	c.Refuse(w, r, http.StatusInternalServerError, "The page could not be rendered; the log says why.")
-}
-
-// Refuse answers with a page that says why there is nothing else. The admin listener
-// calls it too, for who is not let in: nothing but the message is on the page then.
-func (c *Console) Refuse(w http.ResponseWriter, _ *http.Request, status int, message string) {
-	protect(w.Header())
-	p := page{Title: http.StatusText(status), Data: message, Bare: status == http.StatusUnauthorized || status == http.StatusForbidden}
-	if err := c.show(w, status, "refused", p); err != nil {
-		c.o.Log.Error("operator's page", "error", err)
-		http.Error(w, message, status)
-	}
-}
-
-// page is what the layout shows.
-type page struct {
-	Title   string
-	Current string // path of the page, for the navigation
-	Version string
-	Live    bool // it may be fetched anew
-	Bare    bool // no navigation
-	Menu    []link
-	Data    any
-}
-
-// show writes a page, whole or not at all.
-func (c *Console) show(w http.ResponseWriter, status int, name string, p page) error {
-	p.Version = cmp.Or(c.o.Version, "unknown version")
-	p.Menu = c.has()
-	var b bytes.Buffer
-	if err := c.pages[name].Execute(&b, p); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	w.WriteHeader(status)
-	_, _ = w.Write(b.Bytes()) // who has left does not read it
-	return nil
 }
 
 // asset serves an embedded file.

@@ -75,10 +75,10 @@ var menu = []link{ //nolint:gochecknoglobals // a table
 	{toolsPath, "Tools"}, {pluginsPath, "Plugins"}, {cachesPath, "Caches"}, {playgroundPath, "Playground"},
 }
 
-// has are the links of the menu to pages that are there.
-func (c *Console) has() (out []link) {
+// linked are the links of the menu to pages that are there.
+func linked(routes map[string]map[string]handler) (out []link) {
 	for _, l := range menu {
-		if c.routes[l.Path] != nil {
+		if routes[l.Path] != nil {
 			out = append(out, l)
 		}
 	}

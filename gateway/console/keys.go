@@ -3,6 +3,7 @@ package console
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"net/http"
 	"net/url"
 	"slices"
@@ -49,51 +50,62 @@ type teamRow struct {
 // keyForm is what was typed.
 type keyForm struct{ Name, Team, Models, CIDR, MaxTokens, Expires string }
 
-// mountKeys adds the page of keys.
-func (c *Console) mountKeys() {
-	manager := keys.NewManager(c.o.Keys)
-	c.routes[keysPath] = map[string]handler{http.MethodGet: c.keys, http.MethodHead: c.keys, http.MethodPost: func(w http.ResponseWriter, r *http.Request) error {
-		return c.makeKey(w, r, manager)
-	}}
-	change := func(what string, do func(r *http.Request, name string) error) map[string]handler {
-		return map[string]handler{http.MethodPost: func(w http.ResponseWriter, r *http.Request) error { return c.changeKey(w, r, what, do) }}
-	}
-	c.routes[keysPath+"/block"] = change("blocked", func(r *http.Request, name string) error { _, err := manager.Block(r.Context(), name, true); return err })
-	c.routes[keysPath+"/unblock"] = change("unblocked", func(r *http.Request, name string) error {
-		_, err := manager.Block(r.Context(), name, false)
-		return err
-	})
-	c.routes[keysPath+"/rotate"] = map[string]handler{http.MethodPost: func(w http.ResponseWriter, r *http.Request) error { return c.rotateKey(w, r, manager) }}
+// keysPage is the page of keys.
+type keysPage struct {
+	book    *keys.Book
+	manager *keys.Manager // of the same
+	now     func() time.Time
+	log     *slog.Logger
+	pages   *pages
 }
 
-// keys is GET /ui/keys.
-func (c *Console) keys(w http.ResponseWriter, r *http.Request) error {
+// routes are its paths and methods.
+func (p *keysPage) routes() map[string]map[string]handler {
+	change := func(what string, do func(r *http.Request, name string) error) map[string]handler {
+		return map[string]handler{http.MethodPost: func(w http.ResponseWriter, r *http.Request) error { return p.change(w, r, what, do) }}
+	}
+	block := func(blocked bool) func(r *http.Request, name string) error {
+		return func(r *http.Request, name string) error {
+			_, err := p.manager.Block(r.Context(), name, blocked)
+			return err
+		}
+	}
+	return map[string]map[string]handler{
+		keysPath:              {http.MethodGet: p.list, http.MethodHead: p.list, http.MethodPost: p.make},
+		keysPath + "/block":   change("blocked", block(true)),
+		keysPath + "/unblock": change("unblocked", block(false)),
+		keysPath + "/rotate":  {http.MethodPost: p.rotate},
+	}
+}
+
+// list is GET /ui/keys.
+func (p *keysPage) list(w http.ResponseWriter, r *http.Request) error {
 	q := r.URL.Query()
 	d := keysData{}
 	for what, said := range map[string]string{"blocked": "is blocked from now on", "unblocked": "is taken again"} {
-		if k := c.o.Keys.Key(q.Get(what)); q.Has(what) && k != nil { // and nothing else that a link may say
+		if k := p.book.Key(q.Get(what)); q.Has(what) && k != nil { // and nothing else that a link may say
 			d.Done = "The key " + strconv.Quote(k.Name) + " " + said + "."
 		}
 	}
-	return c.showKeys(w, http.StatusOK, q.Get("after"), &d)
+	return p.show(w, http.StatusOK, q.Get("after"), &d)
 }
 
-func (c *Console) showKeys(w http.ResponseWriter, status int, after string, d *keysData) error {
-	list, more := c.o.Keys.List(after, keysPerPage)
+func (p *keysPage) show(w http.ResponseWriter, status int, after string, d *keysData) error {
+	list, more := p.book.List(after, keysPerPage)
 	for _, e := range list {
-		d.Rows = append(d.Rows, c.rowOf(e))
+		d.Rows = append(d.Rows, p.rowOf(e))
 	}
 	if more {
 		d.Next = list[len(list)-1].Name
 	}
-	for _, t := range c.o.Keys.Teams() {
+	for _, t := range p.book.Teams() {
 		d.Teams = append(d.Teams, teamRow{t, strings.Join(allowed(&t.Scope), "; ")})
 	}
-	return c.show(w, status, "keys", page{Title: "Keys", Current: keysPath, Data: d})
+	return p.pages.show(w, status, "keys", page{Title: "Keys", Current: keysPath, Data: d})
 }
 
-func (c *Console) rowOf(e *keys.Entry) keyRow {
-	word := c.o.Keys.Status(e)
+func (p *keysPage) rowOf(e *keys.Entry) keyRow {
+	word := p.book.Status(e)
 	row := keyRow{Entry: e, State: State{Word: strings.ReplaceAll(word, "_", " ")}}
 	switch word {
 	case "active":
@@ -103,7 +115,7 @@ func (c *Console) rowOf(e *keys.Entry) keyRow {
 		row.State.Level = Bad
 	}
 	for _, s := range e.Secrets {
-		if s.Public != "" && (s.Until.IsZero() || s.Until.After(c.o.Now())) {
+		if s.Public != "" && (s.Until.IsZero() || s.Until.After(p.now())) {
 			row.Texts = append(row.Texts, s)
 		}
 	}
@@ -145,8 +157,8 @@ func listed(list []string) string {
 	return strings.Join(list, ", ")
 }
 
-// makeKey is POST /ui/keys.
-func (c *Console) makeKey(w http.ResponseWriter, r *http.Request, m *keys.Manager) error {
+// make is POST /ui/keys.
+func (p *keysPage) make(w http.ResponseWriter, r *http.Request) error {
 	if err := parseForm(r); err != nil {
 		return err
 	}
@@ -156,13 +168,13 @@ func (c *Console) makeKey(w http.ResponseWriter, r *http.Request, m *keys.Manage
 	var text string
 	if err == nil {
 		var made *keys.Entry
-		if text, made, err = m.Create(r.Context(), k); err == nil {
-			c.o.Log.InfoContext(r.Context(), "key made on the operator's page", "name", made.Name)
+		if text, made, err = p.manager.Create(r.Context(), k); err == nil {
+			p.log.InfoContext(r.Context(), "key made on the operator's page", "name", made.Name)
 			d.Made, d.Of, d.Form = text, made.Name, keyForm{}
-			return c.showKeys(w, http.StatusOK, "", &d)
+			return p.show(w, http.StatusOK, "", &d)
 		}
 	}
-	return c.keyFailed(w, r, &d, err)
+	return p.failed(w, r, &d, err)
 }
 
 // key is the key that was typed.
@@ -193,8 +205,8 @@ func words(text string) []string {
 	return slices.Clip(list)
 }
 
-// rotateKey is POST /ui/keys/rotate.
-func (c *Console) rotateKey(w http.ResponseWriter, r *http.Request, m *keys.Manager) error {
+// rotate is POST /ui/keys/rotate.
+func (p *keysPage) rotate(w http.ResponseWriter, r *http.Request) error {
 	name, err := formName(r)
 	if err != nil {
 		return err
@@ -205,34 +217,34 @@ func (c *Console) rotateKey(w http.ResponseWriter, r *http.Request, m *keys.Mana
 			return &refusal{http.StatusBadRequest, "The time for which the key before stays valid could not be read."}
 		}
 	}
-	text, _, err := m.Rotate(r.Context(), name, overlap)
+	text, _, err := p.manager.Rotate(r.Context(), name, overlap)
 	if err != nil {
-		return c.keyFailed(w, r, &keysData{}, err)
+		return p.failed(w, r, &keysData{}, err)
 	}
-	c.o.Log.InfoContext(r.Context(), "key rotated on the operator's page", "name", name)
-	return c.showKeys(w, http.StatusOK, "", &keysData{Made: text, Of: name})
+	p.log.InfoContext(r.Context(), "key rotated on the operator's page", "name", name)
+	return p.show(w, http.StatusOK, "", &keysData{Made: text, Of: name})
 }
 
-// changeKey changes a key, and leads back to the list.
-func (c *Console) changeKey(w http.ResponseWriter, r *http.Request, what string, do func(r *http.Request, name string) error) error {
+// change changes a key, and leads back to the list.
+func (p *keysPage) change(w http.ResponseWriter, r *http.Request, what string, do func(r *http.Request, name string) error) error {
 	name, err := formName(r)
 	if err != nil {
 		return err
 	}
 	if err := do(r, name); err != nil {
-		return c.keyFailed(w, r, &keysData{}, err)
+		return p.failed(w, r, &keysData{}, err)
 	}
-	c.o.Log.InfoContext(r.Context(), "key "+what+" on the operator's page", "name", name)
+	p.log.InfoContext(r.Context(), "key "+what+" on the operator's page", "name", name)
 	http.Redirect(w, r, keysPath+"?"+what+"="+url.QueryEscape(name), http.StatusSeeOther)
 	return nil
 }
 
-// keyFailed shows the page with what is wrong.
-func (c *Console) keyFailed(w http.ResponseWriter, r *http.Request, d *keysData, err error) error {
+// failed shows the page with what is wrong.
+func (p *keysPage) failed(w http.ResponseWriter, r *http.Request, d *keysData, err error) error {
 	var known *keys.Error
 	if !errors.As(err, &known) {
 		if ctx := r.Context(); !errors.Is(err, context.Canceled) {
-			c.o.Log.ErrorContext(ctx, "keys cannot be changed", "error", err)
+			p.log.ErrorContext(ctx, "keys cannot be changed", "error", err)
 		}
 		return &refusal{http.StatusServiceUnavailable, "The store of the keys does not answer; the log says why. Look whether the change was made before you try again."}
 	}
@@ -245,5 +257,5 @@ func (c *Console) keyFailed(w http.ResponseWriter, r *http.Request, d *keysData,
 	case keys.Taken, keys.Fixed, keys.Unkept, keys.Full:
 	}
 	d.Error = known.Message
-	return c.showKeys(w, status, "", d)
+	return p.show(w, status, "", d)
 }

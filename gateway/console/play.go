@@ -83,40 +83,49 @@ const (
 	cuts     = 20               // random ones, if nobody says how many
 )
 
+// player is the playground.
+type player struct {
+	bench   *playground.Bench
+	plugins func() Plugins
+	ready   func() error
+	busy    chan struct{} // holds one while it reads
+	pages   *pages
+}
+
 // blank shows the playground with an example, and nothing read yet.
-func (c *Console) blank(w http.ResponseWriter, r *http.Request) error {
-	d := c.newPlay()
+func (p *player) blank(w http.ResponseWriter, r *http.Request) error {
+	d := p.newPlay()
 	d.Form = form{Input: playground.Input{Tools: exampleTools, Parser: "auto"}, Cut: "whole", Random: strconv.Itoa(cuts)}
 	name := cmp.Or(r.URL.Query().Get("example"), firstExample)
-	for _, p := range c.o.Plugins().Parsers {
-		if p.Name == name && p.Example != "" {
-			d.Form.Text, d.Form.Example = p.Example, name
+	for _, parser := range p.plugins().Parsers {
+		if parser.Name == name && parser.Example != "" {
+			d.Form.Text, d.Form.Example = parser.Example, name
 			if r.URL.Query().Has("example") {
 				d.Form.Parser = name
 			}
 		}
 	}
-	return c.show(w, http.StatusOK, "playground", page{Title: "Playground", Current: playgroundPath, Data: d})
+	return p.pages.show(w, http.StatusOK, "playground", page{Title: "Playground", Current: playgroundPath, Data: d})
 }
 
 // newPlay lists what may be chosen.
-func (c *Console) newPlay() *playData {
+func (p *player) newPlay() *playData {
 	d := &playData{Parsers: []string{"auto", "none"}}
-	loaded := c.o.Plugins()
+	loaded := p.plugins()
 	d.Parsers = append(d.Parsers, loaded.Custom...)
-	for _, p := range loaded.Parsers {
-		if p.Example == "" {
+	for _, parser := range loaded.Parsers {
+		if parser.Example == "" {
 			continue // it reads no form of its own
 		}
-		d.Parsers = append(d.Parsers, p.Name)
-		d.Examples = append(d.Examples, p.Name)
+		d.Parsers = append(d.Parsers, parser.Name)
+		d.Examples = append(d.Examples, parser.Name)
 	}
 	return d
 }
 
 // read reads what was typed.
-func (c *Console) read(w http.ResponseWriter, r *http.Request) error {
-	d := c.newPlay()
+func (p *player) read(w http.ResponseWriter, r *http.Request) error {
+	d := p.newPlay()
 	status := http.StatusOK
 	if err := r.ParseForm(); err != nil {
 		var large *http.MaxBytesError
@@ -128,7 +137,7 @@ func (c *Console) read(w http.ResponseWriter, r *http.Request) error {
 	}
 	d.Form = formOf(r)
 	began := time.Now()
-	if err := c.play(r.Context(), d); err != nil {
+	if err := p.play(r.Context(), d); err != nil {
 		var known *refusal
 		status = http.StatusBadRequest
 		if errors.As(err, &known) {
@@ -137,7 +146,7 @@ func (c *Console) read(w http.ResponseWriter, r *http.Request) error {
 		d.Error = err.Error()
 	}
 	d.Took = time.Since(began)
-	return c.show(w, status, "playground", page{Title: "Playground", Current: playgroundPath, Data: d})
+	return p.pages.show(w, status, "playground", page{Title: "Playground", Current: playgroundPath, Data: d})
 }
 
 // formOf is what was typed. Browsers end lines of forms as mail does; models do not.
@@ -149,7 +158,7 @@ func formOf(r *http.Request) form {
 
 // play reads the text, once for all to see and then in many cuts. One request at a time
 // does: parsers at work for it are not there for clients.
-func (c *Console) play(ctx context.Context, d *playData) error {
+func (p *player) play(ctx context.Context, d *playData) error {
 	seed, err := number(d.Form.Seed, rand.Uint64N(1_000_000), 1<<63, "the seed") //nolint:gosec // not a secret
 	if err != nil {
 		return err
@@ -164,12 +173,12 @@ func (c *Console) play(ctx context.Context, d *playData) error {
 	if !ok {
 		return fmt.Errorf("the cut is %.40q; it must be whole, bytes, sixes or random", d.Form.Cut)
 	}
-	if err := c.o.Ready(); err != nil {
+	if err := p.ready(); err != nil {
 		return &refusal{http.StatusServiceUnavailable, "The parsers cannot be used yet: " + err.Error()}
 	}
 	select {
-	case c.busy <- struct{}{}:
-		defer func() { <-c.busy }()
+	case p.busy <- struct{}{}:
+		defer func() { <-p.busy }()
 	case <-time.After(playWait):
 		return &refusal{http.StatusServiceUnavailable, "Another text is being read; try again when it is done."}
 	case <-ctx.Done():
@@ -177,13 +186,13 @@ func (c *Console) play(ctx context.Context, d *playData) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, playTime)
 	defer cancel()
-	if d.Reading, err = c.bench.Read(ctx, d.Form.Input, cut); err != nil {
+	if d.Reading, err = p.bench.Read(ctx, d.Form.Input, cut); err != nil {
 		return inWords(err)
 	}
 	if d.Reading.Failed() {
 		return nil // again and again would put the parser into quarantine
 	}
-	if d.Comparison, err = c.bench.Compare(ctx, d.Form.Input, seed, int(random)); err != nil {
+	if d.Comparison, err = p.bench.Compare(ctx, d.Form.Input, seed, int(random)); err != nil {
 		return inWords(err)
 	}
 	return nil

@@ -57,17 +57,17 @@ func (a armRow) Share() string {
 	return text
 }
 
-// mountRollouts adds the page, if there is anything to show.
-func (c *Console) mountRollouts(get func(handler) map[string]handler) {
-	if c.o.Rollouts != nil && c.o.SetArm != nil {
-		c.routes[rolloutsPath], c.routes[armPath] = get(c.rollouts), map[string]handler{http.MethodPost: c.setArm}
-	}
+// rolloutsPage is the page of rollouts. The functions are those of Options.
+type rolloutsPage struct {
+	states func() []rollout.Snapshot
+	setArm func(name, arm string, stop bool) (state *rollout.Snapshot, what string, names []string)
+	pages  *pages
 }
 
-// rollouts shows how arms do beside their control.
-func (c *Console) rollouts(w http.ResponseWriter, r *http.Request) error {
+// list shows how arms do beside their control.
+func (p *rolloutsPage) list(w http.ResponseWriter, r *http.Request) error {
 	d := rolloutsData{}
-	for _, s := range c.o.Rollouts() {
+	for _, s := range p.states() {
 		row := rolloutRow{Snapshot: s}
 		for _, a := range s.Arms {
 			row.Arms = append(row.Arms, newArmRow(s.Name, a))
@@ -77,11 +77,11 @@ func (c *Console) rollouts(w http.ResponseWriter, r *http.Request) error {
 		}
 		d.Rollouts = append(d.Rollouts, row)
 	}
-	return c.show(w, http.StatusOK, "rollouts", page{Title: "Rollouts", Current: rolloutsPath, Live: true, Data: d})
+	return p.pages.show(w, http.StatusOK, "rollouts", page{Title: "Rollouts", Current: rolloutsPath, Live: true, Data: d})
 }
 
-// setArm stops an arm, or lets it go on, and leads back to the rollouts.
-func (c *Console) setArm(w http.ResponseWriter, r *http.Request) error {
+// set stops an arm, or lets it go on, and leads back to the rollouts.
+func (p *rolloutsPage) set(w http.ResponseWriter, r *http.Request) error {
 	if err := parseForm(r); err != nil {
 		return err
 	}
@@ -89,7 +89,7 @@ func (c *Console) setArm(w http.ResponseWriter, r *http.Request) error {
 	if action != "stop" && action != "resume" || arm == "" {
 		return &refusal{http.StatusBadRequest, "An arm can be stopped, or go on. The page of rollouts has a button for either."}
 	}
-	if state, _, _ := c.o.SetArm(name, arm, action == "stop"); state == nil {
+	if state, _, _ := p.setArm(name, arm, action == "stop"); state == nil {
 		return &refusal{http.StatusNotFound, "There is no such arm. The page of rollouts lists them."}
 	}
 	http.Redirect(w, r, rolloutsPath+"?arm="+url.QueryEscape(name+"/"+arm), http.StatusSeeOther)

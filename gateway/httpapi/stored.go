@@ -27,22 +27,22 @@ func (l *library) route(to *echo.Echo, d *door) {
 	before := d.behind(tells(responses.Form))
 	one, items := responsesPath+"/:id", responsesPath+"/:id/input_items"
 	to.GET(one, l.getResponse, before...)
-	to.DELETE(one, l.stored(l.state.DeleteResponse), before...)
-	to.POST(one+"/cancel", l.stored(l.state.CancelResponse), before...)
-	to.GET(items, l.stored(l.state.InputItems), before...)
+	to.DELETE(one, l.stored((*state.Service).DeleteResponse), before...)
+	to.POST(one+"/cancel", l.stored((*state.Service).CancelResponse), before...)
+	to.GET(items, l.stored((*state.Service).InputItems), before...)
 	one, items = conversationsPath+"/:id", conversationsPath+"/:id/items"
-	to.POST(conversationsPath, l.stored(l.state.CreateConversation), before...)
-	to.GET(one, l.stored(l.state.GetConversation), before...)
-	to.POST(one, l.stored(l.state.UpdateConversation), before...)
-	to.DELETE(one, l.stored(l.state.DeleteConversation), before...)
-	to.POST(items, l.stored(l.state.AddItems), before...)
-	to.GET(items, l.stored(l.state.ListItems), before...)
-	to.GET(items+"/:item", l.stored(l.state.GetItem), before...)
-	to.DELETE(items+"/:item", l.stored(l.state.DeleteItem), before...)
+	to.POST(conversationsPath, l.stored((*state.Service).CreateConversation), before...)
+	to.GET(one, l.stored((*state.Service).GetConversation), before...)
+	to.POST(one, l.stored((*state.Service).UpdateConversation), before...)
+	to.DELETE(one, l.stored((*state.Service).DeleteConversation), before...)
+	to.POST(items, l.stored((*state.Service).AddItems), before...)
+	to.GET(items, l.stored((*state.Service).ListItems), before...)
+	to.GET(items+"/:item", l.stored((*state.Service).GetItem), before...)
+	to.DELETE(items+"/:item", l.stored((*state.Service).DeleteItem), before...)
 }
 
 // stored answers a request for something stored.
-func (l *library) stored(answer func(context.Context, state.Call) ([]byte, error)) echo.HandlerFunc {
+func (l *library) stored(answer func(*state.Service, context.Context, state.Call) ([]byte, error)) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		room := l.bodies.memory.Claim()
 		defer room.Close()
@@ -50,7 +50,7 @@ func (l *library) stored(answer func(context.Context, state.Call) ([]byte, error
 		if err != nil {
 			return err
 		}
-		body, err := answer(c.Request().Context(), call)
+		body, err := answer(l.state, c.Request().Context(), call)
 		if err != nil {
 			return err
 		}
@@ -79,7 +79,7 @@ func (l *library) call(c echo.Context, room *inflight.Claim) (call state.Call, e
 // getResponse answers with a stored response, or with its events.
 func (l *library) getResponse(c echo.Context) error {
 	if c.QueryParam("stream") != "true" || l.state == nil {
-		return l.stored(l.state.GetResponse)(c)
+		return l.stored((*state.Service).GetResponse)(c)
 	}
 	room := l.bodies.memory.Claim()
 	defer room.Close()

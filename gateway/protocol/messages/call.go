@@ -5,10 +5,7 @@ import (
 	"crypto/rand"
 	"strings"
 
-	"github.com/go-json-experiment/json/jsontext"
-
 	"github.com/callgate/callgate/gateway"
-	"github.com/callgate/callgate/gateway/wire"
 )
 
 // call is a call of a tool.
@@ -40,7 +37,7 @@ func (b *blocks) entry(i int, v value) error {
 		return nil
 	}
 	e := readEntry(i, v)
-	if b.print.whole {
+	if b.content.print.whole {
 		e.index = i
 	}
 	c := latest(b.calls, e.index)
@@ -105,7 +102,7 @@ func (b *blocks) feed(c *call, s value) error {
 			return &gateway.Error{Kind: gateway.Unavailable, Message: "The upstream's tool call goes on behind its end."}
 		}
 	case c.begun:
-		b.writeArguments(c, in)
+		b.content.writeArguments(c, in)
 	default:
 		c.args = append(c.args, in...)
 		if b.held += len(in); b.held > maxHeld {
@@ -113,62 +110,6 @@ func (b *blocks) feed(c *call, s value) error {
 		}
 	}
 	return b.drain(false)
-}
-
-// openCall begins the block of a call, with the arguments that have come.
-func (b *blocks) openCall(c *call) error {
-	if err := b.close(); err != nil {
-		return err
-	}
-	c.begun, b.call = true, c
-	b.space = b.space[:0] // between calls it says nothing
-	begin := append(make([]byte, 0, 128), `{"type":"tool_use","id":`...)
-	begin = append(append(appendToolID(begin, c.id), `,"name":`...), c.name...)
-	b.begin(callBlock, string(append(begin, `,"input":`...)), "{}}")
-	args := c.args
-	b.held -= len(args)
-	c.args = nil
-	b.writeArguments(c, args)
-	return nil
-}
-
-func (b *blocks) writeArguments(c *call, in []byte) {
-	if len(in) == 0 || !c.fed && blank(in) {
-		return
-	}
-	c.fed = true
-	c.progress.feed(in)
-	if b.print.whole {
-		b.args = append(b.args, in...)
-		return
-	}
-	b.print.delta(`input_json_delta","partial_json":"`, in)
-}
-
-// closeCall ends the block of a call.
-func (b *blocks) closeCall() error {
-	c := b.call
-	c.ended, b.call = true, nil
-	if !c.fed && !b.cut {
-		b.writeArguments(c, []byte("{}"))
-	}
-	if !b.print.whole {
-		b.print.stop("")
-		return nil
-	}
-	input := wire.AppendDecoded(nil, quoted(b.args))
-	b.args = b.args[:0]
-	input = bytes.TrimSpace(input)
-	if !isObject(input) || !jsontext.Value(input).IsValid(jsontext.AllowDuplicateNames(true)) {
-		if !b.cut {
-			return &gateway.Error{Kind: gateway.BadCall, Message: "The model's call of " + gateway.Excerpt(c.name) + " has arguments that are no JSON object."}
-		}
-		b.print.dst = b.print.dst[:b.print.from] // the client would take it for a call that is whole
-		return nil
-	}
-	b.print.dst = append(b.print.dst, input...)
-	b.print.stop("}")
-	return nil
 }
 
 // progress follows the JSON of arguments, which come as the inner text of strings, to know

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"slices"
 
+	"github.com/callgate/callgate/gateway"
 	"github.com/callgate/callgate/gateway/protocol/served"
 	"github.com/callgate/callgate/gateway/wire"
 )
@@ -14,9 +15,45 @@ type said struct {
 	content, refusal, calls, own value
 }
 
+// reading reads the chunks of an answer, and says what they bring in blocks.
+type reading struct {
+	blocks  *blocks
+	summary *gateway.Summary
+	refused bool // the model has refused to answer
+	known   known
+}
+
+// known is what was learnt of the chunks that have one shape: nearly all of a stream have the
+// same, and differ in one string.
+type known struct {
+	shape int // 0: none
+	what  role
+	index int // of the call
+}
+
+// role is what the string of a known shape is.
+type role uint8
+
+const (
+	someText role = iota
+	someThought
+	someArguments
+)
+
+// again takes the string of a chunk of the known shape.
+func (r *reading) again(s value) error {
+	switch r.known.what {
+	case someText:
+		return r.blocks.text(s)
+	case someThought:
+		return r.blocks.thought(s)
+	}
+	return r.blocks.arguments(r.known.index, s)
+}
+
 // body takes the delta or the message of a choice. What it holds comes in the order in which a
 // model says it: thoughts, text, calls.
-func (w *Writer) body(f *wire.Frame, c *wire.Choice) error {
+func (r *reading) body(f *wire.Frame, c *wire.Choice) error {
 	var s said
 	data := f.Data
 	wire.Members(data[:c.Body.End], c.Body.Start, func(key []byte, at wire.Span) bool {
@@ -25,23 +62,23 @@ func (w *Writer) body(f *wire.Frame, c *wire.Choice) error {
 		}
 		return true
 	})
-	b := &w.blocks
+	b := r.blocks
 	if b.own != nil && f.Whole {
 		b.takeOwn(s.calls)
 		return nil
 	}
-	w.learn(f, &s)
-	w.end.refused = w.end.refused || len(inner(s.refusal)) > 0
+	r.learn(f, &s)
+	r.refused = r.refused || len(inner(s.refusal)) > 0
 	for _, take := range [...]func() error{
-		func() error { return w.thoughts(&s) },
+		func() error { return r.thoughts(&s) },
 		func() error {
-			if events := served.All(f, w.summary); len(events) > 0 {
-				return w.ranContent(s.content, events)
+			if events := served.All(f, r.summary); len(events) > 0 {
+				return r.ranContent(s.content, events)
 			}
-			return w.content(s.content)
+			return r.content(s.content)
 		},
 		func() error { return b.text(s.refusal) },
-		func() error { return w.ownBlocks(s.own) },
+		func() error { return r.ownBlocks(s.own) },
 	} {
 		if err := take(); err != nil {
 			return err
@@ -51,18 +88,18 @@ func (w *Writer) body(f *wire.Frame, c *wire.Choice) error {
 }
 
 // content takes a text, or the parts that some servers write in its place.
-func (w *Writer) content(v value) error {
+func (r *reading) content(v value) error {
 	if !isArray(v) {
-		return w.blocks.text(v)
+		return r.blocks.text(v)
 	}
 	return elements(v, func(_ int, part value) error {
 		if thought := find(part, "thinking"); thought != nil { // Mistral's
 			if isString(thought) {
-				return w.blocks.thought(thought)
+				return r.blocks.thought(thought)
 			}
-			return elements(thought, func(_ int, v value) error { return w.blocks.thought(find(v, "text")) })
+			return elements(thought, func(_ int, v value) error { return r.blocks.thought(find(v, "text")) })
 		}
-		return w.blocks.text(find(part, "text"))
+		return r.blocks.text(find(part, "text"))
 	})
 }
 
@@ -90,8 +127,8 @@ func (s *said) set(key []byte, v value) {
 }
 
 // learn notes the shape of a chunk in which one string says all there is.
-func (w *Writer) learn(f *wire.Frame, s *said) {
-	w.known.shape = 0
+func (r *reading) learn(f *wire.Frame, s *said) {
+	r.known.shape = 0
 	at, shape := f.Hole()
 	if shape == 0 || s.details != nil || s.thoughts != nil || s.refusal != nil || s.own != nil {
 		return
@@ -103,12 +140,12 @@ func (w *Writer) learn(f *wire.Frame, s *said) {
 	}
 	switch {
 	case same(s.content) && quiet(s.reasoning, s.calls):
-		w.known = known{shape: shape, what: someText}
+		r.known = known{shape: shape, what: someText}
 	case same(s.reasoning) && quiet(s.content, s.calls):
-		w.known = known{shape: shape, what: someThought}
+		r.known = known{shape: shape, what: someThought}
 	case quiet(s.content, s.reasoning):
 		if e := only(s.calls); same(e.arguments) && quiet(e.id, e.name) {
-			w.known = known{shape: shape, what: someArguments, index: e.index}
+			r.known = known{shape: shape, what: someArguments, index: e.index}
 		}
 	}
 }
@@ -125,46 +162,46 @@ func only(calls value) (first entry) {
 }
 
 // thoughts takes what is said of the model's reasoning.
-func (w *Writer) thoughts(s *said) error {
-	if w.blocks.shown == hidden {
-		w.blocks.hid = w.blocks.hid || len(inner(s.reasoning)) > 0
+func (r *reading) thoughts(s *said) error {
+	if r.blocks.shown == hidden {
+		r.blocks.hid = r.blocks.hid || len(inner(s.reasoning)) > 0
 		return nil
 	}
 	if isArray(s.thoughts) {
 		return elements(s.thoughts, func(_ int, v value) error {
 			if string(find(v, "type")) == `"redacted_thinking"` {
-				return w.blocks.opaque(v)
+				return r.blocks.opaque(v)
 			}
-			return w.blocks.signed(find(v, "thinking"), inner(find(v, "signature")))
+			return r.blocks.signed(find(v, "thinking"), inner(find(v, "signature")))
 		})
 	}
-	if err := w.blocks.thought(s.reasoning); err != nil || s.details == nil {
+	if err := r.blocks.thought(s.reasoning); err != nil || s.details == nil {
 		return err
 	}
-	return elements(s.details, func(_ int, v value) error { return w.detail(v, len(inner(s.reasoning)) > 0) })
+	return elements(s.details, func(_ int, v value) error { return r.detail(v, len(inner(s.reasoning)) > 0) })
 }
 
 // detail takes an entry of OpenRouter's reasoning_details. told says that its text stands
 // beside it too. A signature that is not Anthropic's own is of no use to anybody else.
-func (w *Writer) detail(v value, told bool) error {
+func (r *reading) detail(v value, told bool) error {
 	anthropic := bytes.HasPrefix(inner(find(v, "format")), []byte("anthropic"))
 	switch string(find(v, "type")) {
 	case `"reasoning.text"`:
 		if !told {
-			if err := w.blocks.thought(find(v, "text")); err != nil {
+			if err := r.blocks.thought(find(v, "text")); err != nil {
 				return err
 			}
 		}
 		if sig := inner(find(v, "signature")); len(sig) > 0 && anthropic {
-			return w.blocks.signed(nil, sig)
+			return r.blocks.signed(nil, sig)
 		}
 	case `"reasoning.summary"`:
 		if !told {
-			return w.blocks.thought(find(v, "summary"))
+			return r.blocks.thought(find(v, "summary"))
 		}
 	case `"reasoning.encrypted"`:
 		if data := find(v, "data"); isString(data) && anthropic {
-			return w.blocks.opaque(append(append([]byte(`{"type":"redacted_thinking","data":`), data...), '}'))
+			return r.blocks.opaque(append(append([]byte(`{"type":"redacted_thinking","data":`), data...), '}'))
 		}
 	}
 	return nil
@@ -172,16 +209,16 @@ func (w *Writer) detail(v value, told bool) error {
 
 // ownBlocks takes what the provider of Anthropic's API has kept of its blocks: tools that ran on
 // its servers, and citations.
-func (w *Writer) ownBlocks(own value) error {
-	if own == nil || !w.isOwn() {
+func (r *reading) ownBlocks(own value) error {
+	if own == nil || !isOwn(r.summary) {
 		return nil
 	}
-	err := elements(find(own, "blocks"), func(_ int, v value) error { return w.blocks.opaque(v) })
+	err := elements(find(own, "blocks"), func(_ int, v value) error { return r.blocks.opaque(v) })
 	if err != nil {
 		return err
 	}
 	return elements(find(own, "citations"), func(_ int, v value) error {
-		w.blocks.cite(v)
+		r.blocks.content.cite(v)
 		return nil
 	})
 }

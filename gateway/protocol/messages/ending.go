@@ -147,7 +147,7 @@ func (c *counts) append(dst []byte) []byte {
 func (w *Writer) counts() *counts {
 	u := usage.Read(w.usage)
 	if !u.Reported {
-		return &counts{input: w.front.Estimate(), output: (w.blocks.print.said + bytesPerToken - 1) / bytesPerToken}
+		return &counts{input: w.front.Estimate(), output: (w.print.said + bytesPerToken - 1) / bytesPerToken}
 	}
 	c := &counts{input: max(u.Fresh(), 0), created: u.WriteShort + u.WriteLong, read: u.CacheRead, output: u.Output,
 		split: u.WriteReported, short: u.WriteShort, long: u.WriteLong}

@@ -83,26 +83,9 @@ func resultOf(e *served.Event) value {
 	return append(append(append(b, `,"content":[{"type":"text","text":`...), said...), "}]}"...)
 }
 
-// writeRan writes the block of a call that the gateway has made: begin is its JSON up to the input.
-func (b *blocks) writeRan(begin, input []byte) error {
-	if err := b.close(); err != nil {
-		return err
-	}
-	b.spoke, b.space = true, b.space[:0]
-	b.print.start(begin, "{}}")
-	if b.print.whole {
-		b.print.dst = append(b.print.dst, bytes.TrimSpace(wire.AppendDecoded(nil, quoted(input)))...)
-		b.print.stop("}")
-		return nil
-	}
-	b.print.delta(`input_json_delta","partial_json":"`, input)
-	b.print.stop("")
-	return nil
-}
-
 // ranContent takes the content of a whole answer with what happened in between: each event has the
 // number of bytes that stood before it.
-func (w *Writer) ranContent(content value, events []served.Event) error {
+func (r *reading) ranContent(content value, events []served.Event) error {
 	all, said := []byte(text(content)), 0
 	say := func(upTo int) error {
 		upTo = min(upTo, len(all))
@@ -111,13 +94,13 @@ func (w *Writer) ranContent(content value, events []served.Event) error {
 		}
 		piece := wire.AppendQuoted(nil, all[said:upTo])
 		said = upTo
-		return w.blocks.text(piece)
+		return r.blocks.text(piece)
 	}
 	for i := range events {
 		if err := say(events[i].After); err != nil {
 			return err
 		}
-		if err := w.blocks.serve(&events[i]); err != nil {
+		if err := r.blocks.serve(&events[i]); err != nil {
 			return err
 		}
 	}

@@ -16,6 +16,8 @@ type reader struct {
 	top     map[string]value
 	serves  bool // the gateway runs tools of servers of its own
 	remarks remarks
+	said    history
+	offered toolbox
 	shown   thinking
 	out     []byte
 }
@@ -51,11 +53,11 @@ func (r *reader) chat(stream bool) ([]byte, error) {
 	if err := r.check(); err != nil {
 		return nil, err
 	}
-	said := history{remarks: &r.remarks}
-	if err := said.readSystem("system", r.top["system"]); err != nil {
+	r.said.remarks = &r.remarks
+	if err := r.said.readSystem("system", r.top["system"]); err != nil {
 		return nil, err
 	}
-	if err := said.read(r.top["messages"]); err != nil {
+	if err := r.said.read(r.top["messages"]); err != nil {
 		return nil, err
 	}
 	r.out = append(make([]byte, 0, len(r.body)+len(r.body)/8+1024), '{')
@@ -77,15 +79,15 @@ func (r *reader) chat(stream bool) ([]byte, error) {
 	}
 	r.setThinking()
 	r.setFormat()
-	offered := toolbox{serves: r.serves, remarks: &r.remarks}
-	if err := offered.readServers(r.top["mcp_servers"]); err != nil {
+	r.offered.serves, r.offered.remarks = r.serves, &r.remarks
+	if err := r.offered.readServers(r.top["mcp_servers"]); err != nil {
 		return nil, err
 	}
 	var err error
-	if r.out, err = offered.appendTo(r.out, r.top["tools"], r.top["tool_choice"]); err != nil {
+	if r.out, err = r.offered.appendTo(r.out, r.top["tools"], r.top["tool_choice"]); err != nil {
 		return nil, err
 	}
-	return append(said.appendTo(r.out), '}'), nil
+	return append(r.said.appendTo(r.out), '}'), nil
 }
 
 // check refuses fields of a type that they cannot have.

@@ -18,35 +18,21 @@ import (
 type Writer struct {
 	front   *Front
 	summary *gateway.Summary
+	print   printer
 	blocks  blocks
+	reading reading
 	end     ending
 	usage   []byte // the upstream's, as it came last
 	scratch []byte // a frame that was changed, as it goes out
-	known   known
 	started bool
 	closed  bool // nothing is to be said any more
 }
 
-// known is what was learnt of the chunks that have one shape: nearly all of a stream have the
-// same, and differ in one string.
-type known struct {
-	shape int // 0: none
-	what  role
-	index int // of the call
-}
-
-// role is what the string of a known shape is.
-type role uint8
-
-const (
-	someText role = iota
-	someThought
-	someArguments
-)
-
 func newWriter(f *Front, r *gateway.Response) *Writer {
 	w := &Writer{front: f, summary: r.Summary}
-	w.blocks.shown, w.blocks.print.whole = f.shown, !f.stream
+	w.print.whole = !f.stream
+	w.blocks.shown, w.blocks.content.sealed, w.blocks.content.print = f.shown, f.shown == sealed, &w.print
+	w.reading.blocks, w.reading.summary = &w.blocks, r.Summary
 	return w
 }
 
@@ -57,9 +43,9 @@ func (w *Writer) Streamed() bool { return w.front.stream }
 
 // Frame implements [protocol.Writer].
 func (w *Writer) Frame(dst []byte, f *wire.Frame) ([]byte, error) {
-	w.blocks.print.dst = dst
+	w.print.dst = dst
 	err := w.frame(f)
-	return w.blocks.print.dst, err
+	return w.print.dst, err
 }
 
 // Close implements [protocol.Writer].
@@ -67,9 +53,9 @@ func (w *Writer) Close(dst []byte) ([]byte, error) {
 	if w.closed || w.summary.UpstreamError {
 		return dst, nil
 	}
-	w.blocks.print.dst = dst
+	w.print.dst = dst
 	err := w.finish()
-	return w.blocks.print.dst, err
+	return w.print.dst, err
 }
 
 // Fail implements [protocol.Writer].
@@ -89,27 +75,16 @@ func (w *Writer) frame(f *wire.Frame) error {
 		return w.finish()
 	case f.Data == nil: // a comment, by which an upstream shows that it lives
 		if w.started {
-			w.blocks.print.dst = append(w.blocks.print.dst, Form.Ping...)
+			w.print.dst = append(w.print.dst, Form.Ping...)
 		}
 		return nil
 	case f.Changed():
 		return w.changed(f)
 	}
-	if at, shape := f.Hole(); shape != 0 && shape == w.known.shape {
-		return w.again(at.Of(f.Data))
+	if at, shape := f.Hole(); shape != 0 && shape == w.reading.known.shape {
+		return w.reading.again(at.Of(f.Data))
 	}
 	return w.chunk(f)
-}
-
-// again takes the string of a chunk of the known shape.
-func (w *Writer) again(s value) error {
-	switch w.known.what {
-	case someText:
-		return w.blocks.text(s)
-	case someThought:
-		return w.blocks.thought(s)
-	}
-	return w.blocks.arguments(w.known.index, s)
 }
 
 // changed takes a frame that something was put into. It is read as it would go out to a client
@@ -156,11 +131,12 @@ func (w *Writer) chunk(f *wire.Frame) error {
 		if c := &choices[i]; c.Index == 0 {
 			if c.Reason != "" {
 				w.end.read(c.Object.Of(f.Data), f.Data)
-				w.blocks.cut = w.end.isCut()
+				w.blocks.content.cut = w.end.isCut()
 			}
-			if err := w.body(f, c); err != nil {
+			if err := w.reading.body(f, c); err != nil {
 				return err
 			}
+			w.end.refused = w.reading.refused
 		}
 	}
 	return nil
@@ -170,7 +146,7 @@ func (w *Writer) chunk(f *wire.Frame) error {
 func (w *Writer) failed(data []byte) {
 	w.closed = true
 	e := &gateway.Error{Kind: gateway.Unavailable, Body: data}
-	w.blocks.print.dst = appendFailure(w.blocks.print.dst, e, w.front.requestID)
+	w.print.dst = appendFailure(w.print.dst, e, w.front.requestID)
 }
 
 // head is what a message begins with.
@@ -195,8 +171,8 @@ func (w *Writer) begin(data []byte) {
 	if len(inner(h.model)) == 0 {
 		h.model = wire.AppendQuoted(nil, cmp.Or(w.summary.Model, w.front.model))
 	}
-	w.blocks.id = string(inner(h.id))
-	p := &w.blocks.print
+	w.blocks.content.id = string(inner(h.id))
+	p := &w.print
 	p.dst = append(append(p.dst, `{"id":`...), h.id...)
 	p.dst = append(append(p.dst, `,"type":"message","role":"assistant","model":`...), h.model...)
 	p.dst = append(p.dst, `,"content":[`...)
@@ -213,9 +189,9 @@ func (w *Writer) start(data []byte) {
 		w.begin(data)
 		return
 	}
-	w.blocks.print.dst = append(w.blocks.print.dst, "event: message_start\ndata: {\"type\":\"message_start\",\"message\":"...)
+	w.print.dst = append(w.print.dst, "event: message_start\ndata: {\"type\":\"message_start\",\"message\":"...)
 	w.begin(data)
-	p := &w.blocks.print
+	p := &w.print
 	p.dst = append(p.dst, `],"stop_reason":null,"stop_sequence":null,"usage":`...)
 	p.dst = (&counts{input: w.front.Estimate()}).append(p.dst)
 	p.dst = append(p.dst, "}}\n\n"...)
@@ -231,7 +207,7 @@ func (w *Writer) finish() error {
 		return err
 	}
 	w.over()
-	dst := w.blocks.print.dst
+	dst := w.print.dst
 	dst = append(dst, "event: message_delta\ndata: {\"type\":\"message_delta\",\"delta\":{"...)
 	dst = w.end.append(dst, w.blocks.outcome(), w.front)
 	if c := w.end.container; c != nil {
@@ -250,7 +226,7 @@ func (w *Writer) finish() error {
 		dst = append(dst, observe.Comment(w.summary)...)
 	}
 	dst = append(dst, "event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n"...)
-	w.blocks.print.dst = dst
+	w.print.dst = dst
 	return nil
 }
 
@@ -270,10 +246,10 @@ func (w *Writer) Whole(f *wire.Frame) ([]byte, error) {
 	if f.Changed() {
 		w.scratch = f.AppendTo(w.scratch[:0])
 		f = &wire.Frame{Raw: w.scratch, Data: w.scratch, Whole: true}
-	} else if w.isOwn() && len(served.All(f, w.summary)) == 0 { // else it is the content of the last round
+	} else if isOwn(w.summary) && len(served.All(f, w.summary)) == 0 { // else it is the content of the last round
 		w.blocks.own = ownContent(f)
 	}
-	w.blocks.print.dst = make([]byte, 0, len(f.Data)+512)
+	w.print.dst = make([]byte, 0, len(f.Data)+512)
 	if err := w.chunk(f); err != nil {
 		return nil, err
 	}
@@ -281,7 +257,7 @@ func (w *Writer) Whole(f *wire.Frame) ([]byte, error) {
 		return nil, err
 	}
 	w.over()
-	dst := w.blocks.print.dst
+	dst := w.print.dst
 	dst = append(dst, `],`...)
 	dst = w.end.append(dst, w.blocks.outcome(), w.front)
 	dst = append(dst, `,"usage":`...)
@@ -299,7 +275,7 @@ func (w *Writer) Whole(f *wire.Frame) ([]byte, error) {
 }
 
 // isOwn reports whether the upstream speaks the Messages API. Blocks in its form are not believed of another one.
-func (w *Writer) isOwn() bool { return w.summary.Protocol == Protocol }
+func isOwn(s *gateway.Summary) bool { return s.Protocol == Protocol }
 
 // ownContent is the content of an answer of the Messages API as it came, where the upstream
 // speaks that: its blocks in their order, with all that a chat completion has no place for.

@@ -29,7 +29,7 @@ func (b *background) Detach(ctx context.Context, req *gateway.Request) (*protoco
 		return nil, gateway.Ended(ctx)
 	}
 	begin := func() error {
-		release, err := s.o.Store.Lock(ctx, b.tenant, b.ID())
+		release, err := s.shelf.store.Lock(ctx, b.tenant, b.ID())
 		if err != nil {
 			return err
 		}
@@ -40,7 +40,7 @@ func (b *background) Detach(ctx context.Context, req *gateway.Request) (*protoco
 		run.release()
 		b.unlock()
 		s.runs.remove(run)
-		return nil, s.failed(err, "Conversation", b.Conversation())
+		return nil, s.shelf.failed(err, "Conversation", b.Conversation())
 	}
 	run.feed.room = req.Room
 	d := &protocol.Detachment{Body: b.Object(responses.Queued, nil)}

@@ -53,8 +53,11 @@ func metadata(m []byte) ([]byte, error) {
 	return m, nil
 }
 
+// conversations are those that are stored. They answer the requests for them.
+type conversations struct{ *shelf }
+
 // CreateConversation answers POST /v1/conversations.
-func (s *Service) CreateConversation(ctx context.Context, c Call) ([]byte, error) {
+func (s conversations) CreateConversation(ctx context.Context, c Call) ([]byte, error) {
 	m, err := members(c, "items", "metadata")
 	if err != nil {
 		return nil, err
@@ -72,7 +75,7 @@ func (s *Service) CreateConversation(ctx context.Context, c Call) ([]byte, error
 			return nil, err
 		}
 	}
-	if err := s.o.Store.CreateConversation(ctx, c.Tenant, conversation, items); err != nil {
+	if err := s.store.CreateConversation(ctx, c.Tenant, conversation, items); err != nil {
 		return nil, s.failed(err, "Conversation", conversation.ID)
 	}
 	return object(conversation), nil
@@ -86,7 +89,7 @@ func object(c *store.Conversation) []byte {
 }
 
 // items reads items that are to be put into a conversation.
-func (s *Service) items(list []byte) ([]store.Item, error) {
+func (s conversations) items(list []byte) ([]store.Item, error) {
 	const most = 20
 	if list[0] != '[' {
 		return nil, invalid("items", "The field \"items\" must be an array, not %s.", gateway.Excerpt(list))
@@ -148,8 +151,8 @@ func checkItem(item []byte, place string) error {
 }
 
 // GetConversation answers GET /v1/conversations/{id}.
-func (s *Service) GetConversation(ctx context.Context, c Call) ([]byte, error) {
-	got, err := s.o.Store.GetConversation(ctx, c.Tenant, c.ID)
+func (s conversations) GetConversation(ctx context.Context, c Call) ([]byte, error) {
+	got, err := s.store.GetConversation(ctx, c.Tenant, c.ID)
 	if err != nil {
 		return nil, s.failed(err, "Conversation", c.ID)
 	}
@@ -157,7 +160,7 @@ func (s *Service) GetConversation(ctx context.Context, c Call) ([]byte, error) {
 }
 
 // UpdateConversation answers POST /v1/conversations/{id}.
-func (s *Service) UpdateConversation(ctx context.Context, c Call) ([]byte, error) {
+func (s conversations) UpdateConversation(ctx context.Context, c Call) ([]byte, error) {
 	m, err := members(c, "metadata")
 	if err != nil {
 		return nil, err
@@ -169,7 +172,7 @@ func (s *Service) UpdateConversation(ctx context.Context, c Call) ([]byte, error
 	if err != nil {
 		return nil, err
 	}
-	got, err := s.o.Store.SetMetadata(ctx, c.Tenant, c.ID, meta)
+	got, err := s.store.SetMetadata(ctx, c.Tenant, c.ID, meta)
 	if err != nil {
 		return nil, s.failed(err, "Conversation", c.ID)
 	}
@@ -177,15 +180,15 @@ func (s *Service) UpdateConversation(ctx context.Context, c Call) ([]byte, error
 }
 
 // DeleteConversation answers DELETE /v1/conversations/{id}.
-func (s *Service) DeleteConversation(ctx context.Context, c Call) ([]byte, error) {
-	if err := s.o.Store.DeleteConversation(ctx, c.Tenant, c.ID); err != nil {
+func (s conversations) DeleteConversation(ctx context.Context, c Call) ([]byte, error) {
+	if err := s.store.DeleteConversation(ctx, c.Tenant, c.ID); err != nil {
 		return nil, s.failed(err, "Conversation", c.ID)
 	}
 	return deleted(c.ID, "conversation.deleted"), s.forget(ctx, c)
 }
 
 // AddItems answers POST /v1/conversations/{id}/items.
-func (s *Service) AddItems(ctx context.Context, c Call) ([]byte, error) {
+func (s conversations) AddItems(ctx context.Context, c Call) ([]byte, error) {
 	m, err := members(c, "items")
 	if err != nil {
 		return nil, err
@@ -200,20 +203,20 @@ func (s *Service) AddItems(ctx context.Context, c Call) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := s.o.Store.AddItems(ctx, c.Tenant, c.ID, items); err != nil {
+	if err := s.store.AddItems(ctx, c.Tenant, c.ID, items); err != nil {
 		return nil, s.failed(err, "Conversation", c.ID)
 	}
 	return listOf(items, false, c.includes()), nil
 }
 
 // ListItems answers GET /v1/conversations/{id}/items.
-func (s *Service) ListItems(ctx context.Context, c Call) ([]byte, error) {
-	return s.list(ctx, c, "Conversation", s.o.Store.ListItems)
+func (s conversations) ListItems(ctx context.Context, c Call) ([]byte, error) {
+	return s.list(ctx, c, "Conversation", s.store.ListItems)
 }
 
 // GetItem answers GET /v1/conversations/{id}/items/{item}.
-func (s *Service) GetItem(ctx context.Context, c Call) ([]byte, error) {
-	item, err := s.o.Store.GetItem(ctx, c.Tenant, c.ID, c.Item)
+func (s conversations) GetItem(ctx context.Context, c Call) ([]byte, error) {
+	item, err := s.store.GetItem(ctx, c.Tenant, c.ID, c.Item)
 	if err != nil {
 		return nil, s.failed(err, "Item", c.Item)
 	}
@@ -221,8 +224,8 @@ func (s *Service) GetItem(ctx context.Context, c Call) ([]byte, error) {
 }
 
 // DeleteItem answers DELETE /v1/conversations/{id}/items/{item}, with the conversation.
-func (s *Service) DeleteItem(ctx context.Context, c Call) ([]byte, error) {
-	if err := s.o.Store.DeleteItem(ctx, c.Tenant, c.ID, c.Item); err != nil {
+func (s conversations) DeleteItem(ctx context.Context, c Call) ([]byte, error) {
+	if err := s.store.DeleteItem(ctx, c.Tenant, c.ID, c.Item); err != nil {
 		return nil, s.failed(err, "Item", c.Item)
 	}
 	if err := s.forget(ctx, c); err != nil {
@@ -232,8 +235,8 @@ func (s *Service) DeleteItem(ctx context.Context, c Call) ([]byte, error) {
 }
 
 // forget deletes a conversation's summary, which may say what was deleted.
-func (s *Service) forget(ctx context.Context, c Call) error {
-	err := s.o.Store.DeleteResponse(ctx, c.Tenant, summaryPrefix+c.ID)
+func (s conversations) forget(ctx context.Context, c Call) error {
+	err := s.store.DeleteResponse(ctx, c.Tenant, summaryPrefix+c.ID)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil
 	}

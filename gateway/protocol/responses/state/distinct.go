@@ -12,12 +12,12 @@ import (
 // distinct gives items that have the id of another one of their conversation, or of each other, ids of
 // their own: a list goes on behind an id, which two of them would make one place of. conversation is ""
 // for a new one.
-func (s *Service) distinct(ctx context.Context, tenant, conversation string, items []store.Item) error {
+func (s *shelf) distinct(ctx context.Context, tenant, conversation string, items []store.Item) error {
 	seen := map[string]bool{}
 	for i := range items {
 		twice := seen[items[i].ID]
 		if !twice && conversation != "" {
-			switch _, err := s.o.Store.GetItem(ctx, tenant, conversation, items[i].ID); {
+			switch _, err := s.store.GetItem(ctx, tenant, conversation, items[i].ID); {
 			case err == nil:
 				twice = true
 			case !errors.Is(err, store.ErrNotFound):

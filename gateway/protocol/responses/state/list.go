@@ -37,7 +37,7 @@ func (c *Call) page() (store.Page, error) {
 type reader func(ctx context.Context, tenant, owner string, p store.Page) ([]store.Item, bool, error)
 
 // list answers with a page.
-func (s *Service) list(ctx context.Context, c Call, what string, read reader) ([]byte, error) {
+func (s *shelf) list(ctx context.Context, c Call, what string, read reader) ([]byte, error) {
 	p, err := c.page()
 	if err != nil {
 		return nil, err

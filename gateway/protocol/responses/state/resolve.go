@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"sync"
-	"time"
 
 	"github.com/callgate/callgate/gateway"
 	"github.com/callgate/callgate/gateway/inflight"
@@ -107,12 +106,14 @@ func (e *exchange) resolve(ctx context.Context) error {
 	previous, conversation := e.PreviousResponseID(), e.Conversation()
 	switch {
 	case previous != "":
-		earlier, err = s.chain(ctx, e.tenant, previous)
+		earlier, err = s.past.chain(ctx, e.tenant, previous)
 	case conversation != "":
-		if err := s.lock(ctx, e); err != nil {
-			return err
+		release, refused := s.past.lock(ctx, e.tenant, conversation)
+		if refused != nil {
+			return refused
 		}
-		earlier, err = s.whole(ctx, e.tenant, conversation)
+		e.unlock = sync.OnceFunc(release)
+		earlier, err = s.past.whole(ctx, e.tenant, conversation)
 	}
 	if err != nil {
 		return err
@@ -147,67 +148,6 @@ func bodies(items []store.Item) [][]byte {
 	return out
 }
 
-// chain reads the items of a response and of all before it.
-func (s *Service) chain(ctx context.Context, tenant, id string) ([]store.Item, error) {
-	items, err := s.o.Store.Chain(ctx, tenant, id, store.Bounds{Responses: s.o.MaxChain, Bytes: s.maxBytes()})
-	switch {
-	case errors.Is(err, store.ErrNotFound):
-		return nil, &gateway.Error{Kind: gateway.Invalid, Code: "previous_response_not_found", Param: "previous_response_id",
-			Message: "Previous response with id \"" + gateway.ExcerptOf(id, 80) + "\" not found."}
-	case errors.Is(err, store.ErrTooLong):
-		return nil, invalid("previous_response_id", "The responses before this one are more than %d, or have more than %d bytes: begin a new chain, with what is needed of this one as input.",
-			s.o.MaxChain, s.maxBytes())
-	case errors.Is(err, store.ErrInConversation):
-		return nil, invalid("previous_response_id", "The response %q is in a conversation, or goes on from one that is: name the conversation in \"conversation\" instead.", gateway.ExcerptOf(id, 80))
-	case err != nil:
-		return nil, s.failed(err, "Response", id)
-	}
-	return items, nil
-}
-
-// lock takes the lock of the request's conversation.
-func (s *Service) lock(ctx context.Context, e *exchange) error {
-	id := e.Conversation()
-	if _, err := s.o.Store.GetConversation(ctx, e.tenant, id); err != nil {
-		return s.failed(err, "Conversation", id)
-	}
-	wait, cancel := context.WithTimeout(ctx, lockTime)
-	defer cancel()
-	release, err := s.o.Store.Lock(wait, e.tenant, id)
-	switch {
-	case err == nil:
-		e.unlock = sync.OnceFunc(release)
-		return nil
-	case ctx.Err() != nil:
-		return gateway.Ended(ctx)
-	case errors.Is(err, context.DeadlineExceeded):
-		return &gateway.Error{Kind: gateway.Overloaded, Status: 409, Code: "conversation_locked", Param: "conversation", RetryAfter: 5 * time.Second,
-			Message: "Another request of this conversation is not over yet: send one after the other."}
-	}
-	return s.failed(err, "Conversation", id)
-}
-
-// whole reads all items of a conversation.
-func (s *Service) whole(ctx context.Context, tenant, id string) (all []store.Item, err error) {
-	const once = 500
-	bytes := 0
-	for p := (store.Page{Limit: once}); ; p.After = all[len(all)-1].ID {
-		items, more, err := s.o.Store.ListItems(ctx, tenant, id, p)
-		if err != nil {
-			return nil, s.failed(err, "Conversation", id)
-		}
-		for _, i := range items {
-			bytes += i.Size()
-		}
-		if bytes > s.maxBytes() {
-			return nil, invalid("conversation", "The conversation has more than %d bytes: begin a new one, with what is needed of this one.", s.maxBytes())
-		}
-		if all = append(all, items...); !more || len(items) == 0 {
-			return s.shortened(ctx, tenant, id, all)
-		}
-	}
-}
-
 // dereference puts stored items in the place of references to them.
 func (e *exchange) dereference(ctx context.Context) error {
 	references := e.References()
@@ -217,16 +157,16 @@ func (e *exchange) dereference(ctx context.Context) error {
 	items := append([][]byte(nil), e.NewItems()...)
 	bytes := 0
 	for _, r := range references {
-		item, err := e.service.o.Store.GetItem(ctx, e.tenant, "", r.ID)
+		item, err := e.service.shelf.store.GetItem(ctx, e.tenant, "", r.ID)
 		if errors.Is(err, store.ErrNotFound) {
 			return &gateway.Error{Kind: gateway.NotFound, Param: "input", Message: "Item with id \"" + gateway.ExcerptOf(r.ID, 80) +
 				"\" not found. Items are not stored when \"store\" is false: set it to true, or send the item itself."}
 		}
 		if err != nil {
-			return e.service.failed(err, "Item", r.ID)
+			return e.service.shelf.failed(err, "Item", r.ID)
 		}
-		if bytes += item.Size(); bytes > e.service.maxBytes() {
-			return invalid("input", "The items that are referred to have more than %d bytes.", e.service.maxBytes())
+		if bytes += item.Size(); bytes > e.service.past.maxBytes() {
+			return invalid("input", "The items that are referred to have more than %d bytes.", e.service.past.maxBytes())
 		}
 		if err := e.claim(inflight.Body * len(item.Body)); err != nil {
 			return err

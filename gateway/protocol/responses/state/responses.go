@@ -26,23 +26,23 @@ func (s *Service) response(ctx context.Context, c Call) (*store.Response, error)
 	if strings.HasPrefix(c.ID, summaryPrefix) {
 		return nil, missing("Response", c.ID)
 	}
-	r, err := s.o.Store.GetResponse(ctx, c.Tenant, c.ID)
+	r, err := s.shelf.store.GetResponse(ctx, c.Tenant, c.ID)
 	if err != nil {
-		return nil, s.failed(err, "Response", c.ID)
+		return nil, s.shelf.failed(err, "Response", c.ID)
 	}
 	if !isRunning(r.Body) {
 		return r, nil
 	}
-	held, err := s.o.Store.Locked(ctx, c.Tenant, c.ID)
+	held, err := s.shelf.store.Locked(ctx, c.Tenant, c.ID)
 	if err != nil {
-		return nil, s.failed(err, "Response", c.ID)
+		return nil, s.shelf.failed(err, "Response", c.ID)
 	}
 	if held {
 		return r, nil
 	}
 	// It may have ended between the two looks.
-	if r, err = s.o.Store.GetResponse(ctx, c.Tenant, c.ID); err != nil {
-		return nil, s.failed(err, "Response", c.ID)
+	if r, err = s.shelf.store.GetResponse(ctx, c.Tenant, c.ID); err != nil {
+		return nil, s.shelf.failed(err, "Response", c.ID)
 	}
 	if isRunning(r.Body) {
 		r.Body = withStatus(r.Body, responses.Failed, `{"code":"server_error","message":"The gateway was stopped while it ran this response."}`)
@@ -81,15 +81,15 @@ func (s *Service) DeleteResponse(ctx context.Context, c Call) ([]byte, error) {
 		run.end(errDeleted)
 		<-run.over
 	}
-	if err := s.o.Store.DeleteResponse(ctx, c.Tenant, c.ID); err != nil {
-		return nil, s.failed(err, "Response", c.ID)
+	if err := s.shelf.store.DeleteResponse(ctx, c.Tenant, c.ID); err != nil {
+		return nil, s.shelf.failed(err, "Response", c.ID)
 	}
 	return deleted(c.ID, "response"), nil
 }
 
 // InputItems answers GET /v1/responses/{id}/input_items.
 func (s *Service) InputItems(ctx context.Context, c Call) ([]byte, error) {
-	return s.list(ctx, c, "Response", s.o.Store.ListInput)
+	return s.shelf.list(ctx, c, "Response", s.shelf.store.ListInput)
 }
 
 // CancelResponse answers POST /v1/responses/{id}/cancel.
@@ -111,8 +111,8 @@ func (s *Service) CancelResponse(ctx context.Context, c Call) ([]byte, error) {
 	}
 	if isRunning(r.Body) { // in another gateway, which sees it at the end
 		r.Body = withStatus(r.Body, responses.Cancelled, "null")
-		if err := s.o.Store.PutResponse(ctx, c.Tenant, r, false); err != nil {
-			return nil, s.failed(err, "Response", c.ID)
+		if err := s.shelf.store.PutResponse(ctx, c.Tenant, r, false); err != nil {
+			return nil, s.shelf.failed(err, "Response", c.ID)
 		}
 	}
 	return whole(r, false), nil

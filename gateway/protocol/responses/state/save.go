@@ -27,7 +27,7 @@ func (e *exchange) prepare(ctx context.Context) error {
 		now := e.Conversation() != "" || e.Background()
 		switch large := size > s.o.Record; {
 		case large && now:
-			return s.failed(store.ErrTooLarge, "", "")
+			return s.shelf.failed(store.ErrTooLarge, "", "")
 		case large:
 			e.Warn("not_stored", "too_large")
 		default:
@@ -36,7 +36,7 @@ func (e *exchange) prepare(ctx context.Context) error {
 		}
 		if e.Conversation() != "" {
 			e.input = normal(e.given)
-			if err := s.distinct(ctx, e.tenant, e.Conversation(), e.input); err != nil {
+			if err := s.shelf.distinct(ctx, e.tenant, e.Conversation(), e.input); err != nil {
 				return err
 			}
 		}
@@ -57,7 +57,7 @@ func (e *exchange) stored() []store.Item {
 // next request of the conversation may come then.
 func (e *exchange) save(r responses.Result) error {
 	defer e.unlock()
-	if _, ok := e.service.o.Store.(store.Immediate); ok {
+	if _, ok := e.service.shelf.store.(store.Immediate); ok {
 		return e.put(context.Background(), r)
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), saveTime)
@@ -68,7 +68,7 @@ func (e *exchange) save(r responses.Result) error {
 // isCancelled reports whether a response in the background was cancelled or deleted at another
 // gateway: what is deleted does not come back.
 func (e *exchange) isCancelled(ctx context.Context) bool {
-	have, err := e.service.o.Store.GetResponse(ctx, e.tenant, e.ID())
+	have, err := e.service.shelf.store.GetResponse(ctx, e.tenant, e.ID())
 	return errors.Is(err, store.ErrNotFound) || err == nil && status(have.Body) == responses.Cancelled
 }
 
@@ -86,12 +86,12 @@ func (e *exchange) put(ctx context.Context, r responses.Result) error {
 		record.Output = append(record.Output, store.Item{ID: item.ID, Body: item.JSON})
 	}
 	done := r.Status == responses.Completed || r.Status == responses.Incomplete
-	err := e.service.o.Store.PutResponse(ctx, e.tenant, record, done)
+	err := e.service.shelf.store.PutResponse(ctx, e.tenant, record, done)
 	if err == nil {
 		return nil
 	}
 	if e.Conversation() != "" || e.Background() {
-		return e.service.failed(err, "Conversation", e.Conversation())
+		return e.service.shelf.failed(err, "Conversation", e.Conversation())
 	}
 	why := "failure"
 	if errors.Is(err, store.ErrTooLarge) || errors.Is(err, store.ErrFull) {

@@ -4,13 +4,10 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"log/slog"
-	"net/http"
 	"net/url"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/callgate/callgate/gateway"
@@ -52,11 +49,13 @@ type Options struct {
 
 // Service is the state of all clients. All methods may be called by many goroutines.
 type Service struct {
+	conversations
 	o        Options
+	shelf    shelf
+	past     past
 	runs     runs
 	contexts contexts
 	counted  counted
-	most     atomic.Int64 // bytes of earlier items
 	cancel   context.CancelFunc
 	done     sync.WaitGroup
 }
@@ -79,7 +78,9 @@ func New(o Options) *Service {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	s := &Service{o: o, cancel: cancel, runs: newRuns(ctx)}
+	s := &Service{o: o, shelf: shelf{o.Store, o.Log, o.Record}, cancel: cancel, runs: newRuns(ctx)}
+	s.conversations.shelf = &s.shelf
+	s.past.shelf, s.past.responses = &s.shelf, o.MaxChain
 	s.SetMaxBytes(o.MaxBytes)
 	s.done.Go(func() { s.sweep(ctx) })
 	return s
@@ -89,11 +90,9 @@ func New(o Options) *Service {
 // nil Service has none.
 func (s *Service) SetMaxBytes(n int) {
 	if s != nil && n > 0 {
-		s.most.Store(int64(n))
+		s.past.bytes.Store(int64(n))
 	}
 }
-
-func (s *Service) maxBytes() int { return int(s.most.Load()) }
 
 // Close ends what runs in the background, which then has failed, and closes the store.
 func (s *Service) Close() error {
@@ -103,7 +102,7 @@ func (s *Service) Close() error {
 	s.runs.stop()
 	s.cancel()
 	s.done.Wait()
-	return s.o.Store.Close()
+	return s.shelf.store.Close()
 }
 
 // Drain waits until nothing runs in the background any more, or until ctx ends.
@@ -127,7 +126,7 @@ func (s *Service) sweep(ctx context.Context) {
 	for {
 		select {
 		case <-tick.C:
-			if _, err := s.o.Store.Sweep(ctx); err != nil && ctx.Err() == nil {
+			if _, err := s.shelf.store.Sweep(ctx); err != nil && ctx.Err() == nil {
 				s.o.Log.Warn("the store could not be swept", "error", err)
 			}
 		case <-ctx.Done():
@@ -156,25 +155,6 @@ func invalid(param, format string, args ...any) *gateway.Error {
 // missing says that there is no such thing, for this client.
 func missing(what, id string) *gateway.Error {
 	return &gateway.Error{Kind: gateway.NotFound, Message: fmt.Sprintf("%s with id %q not found.", what, gateway.ExcerptOf(id, 80))}
-}
-
-// failed turns a store's error into the client's: missing where it says so.
-func (s *Service) failed(err error, what, id string) error {
-	switch {
-	case err == nil:
-		return nil
-	case errors.Is(err, store.ErrNotFound):
-		return missing(what, id)
-	case errors.Is(err, store.ErrTooLarge):
-		return &gateway.Error{Kind: gateway.TooLarge, Message: fmt.Sprintf("This is more than the %d bytes that are stored at once: send less.", s.o.Record)}
-	case errors.Is(err, store.ErrFull):
-		return &gateway.Error{Kind: gateway.TooLarge, Status: http.StatusInsufficientStorage, Code: "store_full",
-			Message: "There is no room left for what this key stores: delete conversations that are not needed any more."}
-	case errors.Is(err, context.Canceled):
-		return &gateway.Error{Kind: gateway.Canceled, Message: "The client closed the request.", Err: err}
-	}
-	s.o.Log.Error("the store fails", "error", err)
-	return &gateway.Error{Kind: gateway.Overloaded, Code: "store_unavailable", Message: "The gateway's store of responses does not work at the moment.", Err: err}
 }
 
 // newID makes an id.

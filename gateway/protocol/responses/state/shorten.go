@@ -2,7 +2,6 @@ package state
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"strconv"
 
@@ -174,25 +173,8 @@ func (e *exchange) summarize(ctx context.Context, items [][]byte) (string, error
 // remember stores a conversation's summary, so that the next turn need not make it again.
 func (e *exchange) remember(ctx context.Context, conversation string, summary []store.Item, last string) {
 	body := append(wire.AppendQuoted([]byte(`{"last":`), last), '}')
-	err := e.service.o.Store.PutResponse(ctx, e.tenant, &store.Response{ID: summaryPrefix + conversation, Body: body, Input: summary}, false)
+	err := e.service.shelf.store.PutResponse(ctx, e.tenant, &store.Response{ID: summaryPrefix + conversation, Body: body, Input: summary}, false)
 	if err != nil {
 		e.service.o.Log.Warn("the summary of a conversation was not stored", "error", err)
 	}
-}
-
-// shortened is a conversation with its summary in the place of what that stands for.
-func (s *Service) shortened(ctx context.Context, tenant, id string, items []store.Item) ([]store.Item, error) {
-	r, err := s.o.Store.GetResponse(ctx, tenant, summaryPrefix+id)
-	if errors.Is(err, store.ErrNotFound) {
-		return items, nil
-	}
-	if err != nil {
-		return nil, s.failed(err, "Conversation", id)
-	}
-	last := wire.Unquote(valueOf(r.Body, "last"))
-	at := slices.IndexFunc(items, func(i store.Item) bool { return i.ID == last })
-	if at < 0 { // it was deleted: the summary may say what nobody is to know any more
-		return items, nil
-	}
-	return slices.Concat(r.Input, items[at+1:]), nil
 }

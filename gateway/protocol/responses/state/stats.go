@@ -42,7 +42,7 @@ func (s *Service) Stats() (out Stats) {
 	if time.Since(s.counted.at) > statsAge {
 		ctx, cancel := context.WithTimeout(context.Background(), statsTime)
 		defer cancel()
-		if got, err := s.o.Store.Stats(ctx); err == nil {
+		if got, err := s.shelf.store.Stats(ctx); err == nil {
 			s.counted.stats = got
 		} else {
 			s.o.Log.Warn("the store could not be counted", "error", err)

@@ -1,0 +1,85 @@
+package console
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"html/template"
+	"log/slog"
+	"net/http"
+)
+
+// pages writes pages.
+type pages struct {
+	templates map[string]*template.Template
+	version   string
+	menu      []link
+	log       *slog.Logger
+}
+
+// newPages reads the templates. The menu is empty.
+func newPages(o *Options) (*pages, error) {
+	p := &pages{templates: map[string]*template.Template{}, version: cmp.Or(o.Version, "unknown version"), log: o.Log}
+	for _, name := range []string{"story", "requests", "request", "content", "upstreams", "plugins", "tools", "keys", "rollouts", "quality", "caches", "playground", "refused"} {
+		read, err := template.New("layout.html").Funcs(functions(o.Now)).ParseFS(files, "pages/layout.html", "pages/"+name+".html")
+		if err != nil {
+			return nil, err
+		}
+		p.templates[name] = read
+	}
+	return p, nil
+}
+
+// refusal is an error with a status of its own.
+type refusal struct {
+	status  int
+	message string
+}
+
+func (r *refusal) Error() string { return r.message }
+
+// fail answers with what went wrong.
+func (p *pages) fail(w http.ResponseWriter, r *http.Request, err error) {
+	var known *refusal
+	if errors.As(err, &known) {
+		p.Refuse(w, r, known.status, known.message)
+		return
+	}
+	p.log.ErrorContext(r.Context(), "operator's page", "path", r.URL.Path, "error", err)
+	p.Refuse(w, r, http.StatusInternalServerError, "The page could not be rendered; the log says why.")
+}
+
+// Refuse answers with a page that says why there is nothing else. The admin listener
+// calls it too, for who is not let in: nothing but the message is on the page then.
+func (p *pages) Refuse(w http.ResponseWriter, _ *http.Request, status int, message string) {
+	protect(w.Header())
+	why := page{Title: http.StatusText(status), Data: message, Bare: status == http.StatusUnauthorized || status == http.StatusForbidden}
+	if err := p.show(w, status, "refused", why); err != nil {
+		p.log.Error("operator's page", "error", err)
+		http.Error(w, message, status)
+	}
+}
+
+// page is what the layout shows.
+type page struct {
+	Title   string
+	Current string // path of the page, for the navigation
+	Version string
+	Live    bool // it may be fetched anew
+	Bare    bool // no navigation
+	Menu    []link
+	Data    any
+}
+
+// show writes a page, whole or not at all.
+func (p *pages) show(w http.ResponseWriter, status int, name string, of page) error {
+	of.Version, of.Menu = p.version, p.menu
+	var b bytes.Buffer
+	if err := p.templates[name].Execute(&b, of); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.WriteHeader(status)
+	_, _ = w.Write(b.Bytes()) // who has left does not read it
+	return nil
+}
