@@ -13,12 +13,7 @@ import (
 // Summary is what was done for a request, for response headers, metrics and the log.
 type Summary struct {
 	Outcome
-	Provider, Model string // where the answer came from
-	// Protocol is the API that its upstream speaks, as [Source] has it; "" for chat completions, and for an answer
-	// that was stored.
-	Protocol string
-	// Mode is what was done about tool calls there.
-	Mode Mode
+	Origin
 	// Route is how its targets were found.
 	Route *RouteChoice
 	// Attempts are all requests to upstreams, in their order; the last one gave the
@@ -43,6 +38,16 @@ type Summary struct {
 	WarningsInHeader int
 	// Execution says that the client gets what was done in the answer's body as well.
 	Execution bool
+}
+
+// Origin is where an answer came from.
+type Origin struct {
+	Provider, Model string
+	// Protocol is the API that its upstream speaks, as [Source] has it; "" for chat completions, and for an answer
+	// that was stored.
+	Protocol string
+	// Mode is what was done about tool calls there.
+	Mode Mode
 	// Mixed says that the control's target has answered, or a round, since those of the request's arm
 	// have failed.
 	Mixed bool

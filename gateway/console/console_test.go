@@ -45,7 +45,7 @@ func evilHistory() *history.History {
 	h := history.New(history.Options{})
 	bad := &gateway.Verdict{Ghost: true, Tool: evil, Signals: []guard.Signal{{Name: evil, Weight: 1}}}
 	h.Request(&gateway.Record{ID: evil, Route: evil, Status: 502, Code: evil, Protocol: evil, Tenant: evil, Took: time.Second, Summary: &gateway.Summary{
-		Provider: evil, Model: evil, Route: &gateway.RouteChoice{Route: evil, Alias: evil},
+		Origin: gateway.Origin{Provider: evil, Model: evil}, Route: &gateway.RouteChoice{Route: evil, Alias: evil},
 		Attempts:    []gateway.Attempt{{Provider: evil, Model: evil, Outcome: evil, Reason: evil, Took: time.Second}},
 		Corrections: []gateway.Correction{{Tool: evil, Reason: evil}},
 		ToolRun:     &gateway.ToolRun{Calls: []gateway.ToolCall{{Server: evil, Tool: evil, Outcome: evil}}},

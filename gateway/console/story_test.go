@@ -45,7 +45,7 @@ func TestConcerns(t *testing.T) {
 	record := func(n int, change func(r *gateway.Record)) func(o *console.Options) {
 		return func(o *console.Options) {
 			for i := range 100 {
-				r := gateway.Record{Status: 200, Summary: &gateway.Summary{Provider: "p", Model: "m", Attempts: []gateway.Attempt{{Provider: "p", Model: "m", Outcome: "ok"}}}}
+				r := gateway.Record{Status: 200, Summary: &gateway.Summary{Origin: gateway.Origin{Provider: "p", Model: "m"}, Attempts: []gateway.Attempt{{Provider: "p", Model: "m", Outcome: "ok"}}}}
 				if i < n {
 					change(&r)
 				}

@@ -6,10 +6,8 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
-	"fmt"
 	"iter"
 	"log/slog"
-	"maps"
 	"slices"
 	"time"
 
@@ -32,25 +30,32 @@ type Gateway struct {
 	options  Options
 	table    *routing.Table
 	engine   *attempt.Engine
-	index    *prefix.Index
-	affinity *routing.Affinity // nil: no route wants it
+	models   models
+	caches   caches
 	answers  *responsecache.Cache
 	lists    *tools.Cache
-	routes   map[string]*compiled // by route
-	others   *compiled            // all other routes
-	trials   map[*rollout.Rollout]*trial
+	policies policies
 	shared   *shared
 	sharing  sharing
-	gone     []string       // the providers of the gateway before that are not those of this one
-	late     *gateway.Error // what ends a request that takes too long
+	gone     []string // the providers of the gateway before that are not those of this one
+	deadline deadline
 }
+
+// policies are those of all routes, made ready.
+type policies struct {
+	routes map[string]*compiled // by route
+	others *compiled            // all other routes
+	trials map[*rollout.Rollout]*trial
+}
+
+// of is what the requests of a route pass, as long as they are in no arm.
+func (p *policies) of(route string) *compiled { return cmp.Or(p.routes[route], p.others) }
 
 // New makes a gateway. A target whose provider is missing is a mistake of the
 // wiring and gives an error. One that has a Previous changes nothing of it before Begin.
 func New(o Options) (*Gateway, error) {
 	o = o.withDefaults()
-	g := &Gateway{lists: tools.NewCache(), routes: map[string]*compiled{}}
-	g.late = &gateway.Error{Kind: gateway.Timeout, Message: fmt.Sprintf("No complete answer within %s (timeout).", o.Timeout)}
+	g := &Gateway{lists: tools.NewCache(), deadline: newDeadline(o.Timeout)}
 	if err := o.check(); err != nil {
 		return nil, err
 	}
@@ -66,27 +71,28 @@ func New(o Options) (*Gateway, error) {
 	idle := func(provider string) time.Duration { return o.Policies[provider].CacheIdle }
 	engine := attempt.Config{Providers: o.Providers, Policies: o.Policies, Targets: o.named(), Trace: o.Trace, OnChange: g.changed, Quality: o.Quality, Log: o.Log, Now: o.Now}
 	if p := o.Previous; p == nil {
-		g.index, g.answers = prefix.New(prefix.Options{Share: o.ShareIndex}), responsecache.New(o.CacheSalt, o.Parsers, o.Now, o.Log)
+		g.caches.index, g.answers = prefix.New(prefix.Options{Share: o.ShareIndex}), responsecache.New(o.CacheSalt, o.Parsers, o.Now, o.Log)
 	} else {
-		g.index, g.answers, g.lists, engine.Previous = p.index, p.answers.With(o.Parsers), p.lists, p.engine
+		g.caches.index, g.answers, g.lists, engine.Previous = p.caches.index, p.answers.With(o.Parsers), p.lists, p.engine
 		for name := range p.options.Providers {
 			if o.Providers[name] == nil || !p.engine.Has(name, o.Providers[name]) {
 				g.gone = append(g.gone, name)
 			}
 		}
 	}
-	g.affinity = routing.NewAffinity(o.routing(), wants, idle, o.CacheSalt, g.index)
+	g.caches.salt, g.caches.noted = o.CacheSalt, o.Prompts
+	g.caches.affinity = routing.NewAffinity(o.routing(), wants, idle, o.CacheSalt, g.caches.index)
 	g.engine = attempt.New(engine)
+	g.models = models{table: g.table, engine: g.engine, direct: o.Direct, unlisted: o.Unlisted, others: o.Routes[gateway.AnyModel]}
 	g.sharing = newSharing(&o)
 	first := o.Previous == nil
 	g.shared = newShared(&o)
 	o.Previous = nil
 	g.options, g.shared.options = o, &g.options
+	g.policies = policies{routes: map[string]*compiled{}, others: g.shared.compile(o.RoutePolicy, g.engine), trials: g.shared.trials(o.Rollouts, g.engine)}
 	for name, p := range o.RoutePolicies {
-		g.routes[name] = g.shared.compile(p, g.engine)
+		g.policies.routes[name] = g.shared.compile(p, g.engine)
 	}
-	g.others = g.shared.compile(o.RoutePolicy, g.engine)
-	g.trials = g.shared.trials(o.Rollouts, g.engine)
 	if first {
 		g.Begin()
 	}
@@ -102,14 +108,7 @@ func (g *Gateway) Begin() {
 	if g.sharing.begin != nil {
 		g.sharing.begin()
 	}
-	for _, provider := range g.gone {
-		g.affinity.Forget(provider)
-	}
-	if g.affinity == nil {
-		g.index.Keep(nil)
-		return
-	}
-	g.affinity.Begin()
+	g.caches.begin(g.gone)
 }
 
 func (o Options) withDefaults() Options {
@@ -209,7 +208,7 @@ func PromptForms() []string { return prompted.Names() }
 func (g *Gateway) changed(provider string, c breaker.Change) {
 	g.options.Log.Warn("circuit breaker", "provider", provider, "from", c.From, "to", c.To, "reason", c.Reason)
 	if c.To == breaker.Open {
-		g.affinity.Forget(provider)
+		g.caches.affinity.Forget(provider)
 	}
 	if g.options.OnChange != nil {
 		g.options.OnChange(c)
@@ -223,14 +222,14 @@ func (g *Gateway) Chat(ctx context.Context, req *gateway.Request) (*gateway.Resp
 	requested := time.Now()
 	choice, ok := g.table.Choose(req)
 	if !ok {
-		return nil, g.noModel(req.Model)
+		return nil, g.models.missing(req.Model)
 	}
 	req.Way.Route, req.Reading.Cache = choice.Route, g.lists
-	c, t, err := g.arm(req, choice, cmp.Or(g.routes[choice.Route], g.others))
+	c, t, err := g.arm(req, choice, g.policies.of(choice.Route))
 	if err != nil {
 		return nil, err
 	}
-	resp, err := g.within(ctx, func(ctx context.Context) (*gateway.Response, error) {
+	resp, err := g.deadline.within(ctx, func(ctx context.Context) (*gateway.Response, error) {
 		if c.Answers.Store == nil {
 			return g.ask(ctx, req, c, choice, requested, nil)
 		}
@@ -246,36 +245,9 @@ func (g *Gateway) Chat(ctx context.Context, req *gateway.Request) (*gateway.Resp
 	return resp, err
 }
 
-// within bounds the time of a request, until its answer is closed.
-func (g *Gateway) within(ctx context.Context, ask func(context.Context) (*gateway.Response, error)) (resp *gateway.Response, err error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, g.options.Timeout, g.late)
-	defer func() {
-		if resp == nil { // also if something panicked
-			cancel()
-		}
-	}()
-	answer, err := ask(ctx)
-	if err != nil {
-		return nil, err
-	}
-	answer.Reply = &closing{answer.Reply, cancel}
-	return answer, nil
-}
-
 // Route is the entry of the configuration that a model's name leads to, whose policy holds for its
 // requests; "" for none.
 func (g *Gateway) Route(model string) string { return g.table.Route(model) }
-
-// closing ends a request's context with its answer.
-type closing struct {
-	gateway.Reply
-	cancel context.CancelFunc
-}
-
-func (c *closing) Close() error {
-	defer c.cancel()
-	return c.Reply.Close()
-}
 
 // ask looks at a request, changes what the route says, and has upstreams asked. What is
 // refused costs nothing more.
@@ -306,10 +278,10 @@ func (g *Gateway) ask(ctx context.Context, req *gateway.Request, c *compiled, ch
 		return nil, refused(err, p)
 	}
 	p.Notes.Choice = p.Base.Reading.Choice()
-	g.prompt(p, c)
+	g.caches.prompt(p, c.Affinity)
 	g.judged(p, c, choice)
 	p.Timing.Overhead = time.Since(requested)
-	resp, err := g.engine.Do(g.metered(ctx, p, c), p)
+	resp, err := g.engine.Do(metered(ctx, p.Notes.Turn, c, g.options.Price), p)
 	if err != nil {
 		return nil, err
 	}
@@ -327,80 +299,6 @@ func refused(err error, p *attempt.Plan) error {
 	return e
 }
 
-// prompt looks at the request's prompt, for whoever wants to know which target has it, or what
-// there was.
-func (g *Gateway) prompt(p *attempt.Plan, c *compiled) {
-	near := g.affinity != nil && c.Affinity && len(p.Targets) > 1
-	if !near && !g.options.Prompts {
-		return
-	}
-	chain := routing.Chain(g.options.CacheSalt, p.Base, p.Model)
-	if near {
-		p.Affinity = g.affinity.Prompt(chain)
-	}
-	if g.options.Prompts {
-		p.Prompt = &gateway.Prompt{Blocks: chain, Bytes: len(p.Base.Reading.ToolsJSON())}
-		if p.Base.Reading.HasMessages() {
-			p.Prompt.Bytes += len(p.Base.Body.Places().Messages.Of(p.Base.Body.Bytes()))
-		}
-	}
-}
-
-// noModel is the error for a name that leads nowhere. It asks no upstream: with a context
-// that has ended only providers that know their models by heart answer.
-func (g *Gateway) noModel(model string) error {
-	ended, cancel := context.WithCancel(context.Background())
-	cancel()
-	return routing.NoModel(model, g.Models(ended))
-}
-
-// Models returns the names that clients may send, sorted: the routes and aliases, and the
-// models of providers that can list them, under the provider's name, and under their own
-// where they are the route for any model.
-func (g *Gateway) Models(ctx context.Context) []string {
-	set := map[string]bool{}
-	for name := range g.table.Names() {
-		set[name] = true
-	}
-	listed := map[string][]string{} // by provider
-	add := func(prefix string, t gateway.Target) {
-		models, known := listed[t.Provider]
-		if !known {
-			models = g.engine.Models(ctx, t.Provider)
-			listed[t.Provider] = models
-		}
-		for _, m := range models {
-			set[prefix+m] = true
-		}
-	}
-	for prefix, t := range g.options.Direct {
-		if slices.Contains(g.options.Unlisted, t.Provider) {
-			continue
-		}
-		add(prefix+"/", t)
-	}
-	for _, t := range g.options.Routes[gateway.AnyModel] {
-		add("", t)
-	}
-	return slices.Sorted(maps.Keys(set))
-}
-
-// HasModel reports whether there is a model of this name for clients: it is one of Models, or leads to
-// a target that has what it is asked for. A pattern of the configuration is believed where its
-// target's provider cannot say what it has.
-func (g *Gateway) HasModel(ctx context.Context, name string) bool {
-	targets, model, pattern := g.table.Targets(name)
-	for _, t := range targets {
-		if t.Model != "" {
-			return true
-		}
-		if has, known := g.engine.HasModel(ctx, t.Provider, model); has || pattern && !known {
-			return true
-		}
-	}
-	return slices.Contains(g.Models(ctx), name)
-}
-
 // Breakers returns the state of every provider's breaker, sorted by name.
 func (g *Gateway) Breakers() []breaker.Snapshot { return g.engine.Breakers() }
 
@@ -411,19 +309,24 @@ func (g *Gateway) ResetBreaker(name string) bool { return g.engine.ResetBreaker(
 // provider for other models, sorted by provider and model.
 func (g *Gateway) Targets() []gateway.TargetState { return g.engine.Targets() }
 
+// Models returns the names that clients may send, sorted: the routes and aliases, and the
+// models of providers that can list them, under the provider's name, and under their own
+// where they are the route for any model.
+func (g *Gateway) Models(ctx context.Context) []string { return g.models.list(ctx) }
+
+// HasModel reports whether there is a model of this name for clients: it is one of Models, or leads to
+// a target that has what it is asked for. A pattern of the configuration is believed where its
+// target's provider cannot say what it has.
+func (g *Gateway) HasModel(ctx context.Context, name string) bool { return g.models.has(ctx, name) }
+
 // Caches is what the gateway believes to be in the caches of targets, for the operator.
-func (g *Gateway) Caches() gateway.CacheSnapshot {
-	if g.affinity != nil {
-		return g.index.Snapshot()
-	}
-	return gateway.CacheSnapshot{Targets: []prefix.TargetSnapshot{}}
-}
+func (g *Gateway) Caches() gateway.CacheSnapshot { return g.caches.snapshot() }
 
 // Index is where the gateway keeps what it knows of targets' caches, for whoever tells
 // other gateways; nil if no route wants it.
 func (g *Gateway) Index() *prefix.Index {
-	if g.affinity == nil {
+	if g.caches.affinity == nil {
 		return nil
 	}
-	return g.index
+	return g.caches.index
 }

@@ -71,7 +71,7 @@ func guardOver(t *testing.T, o Options, mode gateway.Mode) *Gateway {
 
 // ghosts makes the stage of the guard for all routes.
 func ghosts(g *Gateway) *ghost.Maker {
-	for _, m := range g.others.stages {
+	for _, m := range g.policies.others.stages {
 		if m, ok := m.(*ghost.Maker); ok {
 			return m
 		}

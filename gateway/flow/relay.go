@@ -20,7 +20,7 @@ import (
 func (g *Gateway) Relay(ctx context.Context, req *gateway.Request, relay *gateway.Relay, one bool) (*gateway.Response, error) {
 	choice, ok := g.table.Choose(req)
 	if !ok {
-		return nil, g.noModel(req.Model)
+		return nil, g.models.missing(req.Model)
 	}
 	if err := noArms(req); err != nil {
 		return nil, err
@@ -57,7 +57,7 @@ func (g *Gateway) relay(ctx context.Context, p *attempt.Plan, req *gateway.Reque
 		sent.Header = header
 		return relayer.Relay(ctx, model, &sent)
 	}
-	return g.within(ctx, func(ctx context.Context) (*gateway.Response, error) { return g.engine.Do(ctx, p) })
+	return g.deadline.within(ctx, func(ctx context.Context) (*gateway.Response, error) { return g.engine.Do(ctx, p) })
 }
 
 // sameModel are the targets of the model that the first one has: the vectors of another one

@@ -86,7 +86,7 @@ func (g *Gateway) arm(req *gateway.Request, choice *routing.Choice, c *compiled)
 		return c, nil, err
 	}
 	req.Way.Arm = choice.Arm
-	t := g.trials[choice.Arm.Rollout]
+	t := g.policies.trials[choice.Arm.Rollout]
 	return t.arms[choice.Route][choice.Arm.Place], t, nil
 }
 
@@ -148,7 +148,7 @@ func (g *Gateway) askMirror(ctx context.Context, req *gateway.Request, t *trial)
 	}
 	choice, ok := g.table.Choose(req)
 	if !ok {
-		return failed(g.noModel(req.Model))
+		return failed(g.models.missing(req.Model))
 	}
 	req.Way.Route, req.Reading.Cache = choice.Route, g.lists
 	req.Way.Arm = &gateway.ArmChoice{Rollout: t.Rollout.Rollout.Rollout, Place: t.Mirror.Place}
@@ -157,7 +157,7 @@ func (g *Gateway) askMirror(ctx context.Context, req *gateway.Request, t *trial)
 		return failed(err)
 	}
 	choice.Targets = slices.DeleteFunc(slices.Clone(choice.Targets), func(t gateway.Target) bool { return t.OfControl })
-	resp, err := g.within(ctx, func(ctx context.Context) (*gateway.Response, error) {
+	resp, err := g.deadline.within(ctx, func(ctx context.Context) (*gateway.Response, error) {
 		return g.ask(ctx, req, c, choice, time.Now(), nil)
 	})
 	if err != nil {

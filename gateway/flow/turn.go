@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/callgate/callgate/gateway"
-	"github.com/callgate/callgate/gateway/internal/attempt"
 )
 
 // Pricer is what an answer costs, in 10⁻⁹ US dollars; priced is false where nobody knows.
@@ -18,12 +17,12 @@ type turnMeter struct {
 	own   gateway.Meter
 }
 
-// metered has the turn of a request told of its costs, where they are limited.
-func (g *Gateway) metered(ctx context.Context, p *attempt.Plan, c *compiled) context.Context {
-	if p.Notes.Turn == nil || c.LoopLimits.Nano <= 0 {
+// metered has the turn of a request, nil for none, told of its costs, where they are limited.
+func metered(ctx context.Context, turn *gateway.Turn, c *compiled, price Pricer) context.Context {
+	if turn == nil || c.LoopLimits.Nano <= 0 {
 		return ctx
 	}
-	return gateway.WithMeter(ctx, &turnMeter{p.Notes.Turn, g.options.Price, gateway.MeterOf(ctx)})
+	return gateway.WithMeter(ctx, &turnMeter{turn, price, gateway.MeterOf(ctx)})
 }
 
 // Begin implements gateway.Meter.

@@ -40,7 +40,7 @@ func newHistory() (*history.History, *clock) {
 // record is a request that one target has answered well.
 func record(change func(r *gateway.Record)) *gateway.Record {
 	r := &gateway.Record{ID: "req_1", Route: "chat", Status: 200, Protocol: "chat", Took: 800 * time.Millisecond, Summary: &gateway.Summary{
-		Provider: "local", Model: "qwen3", Mode: gateway.Repair, Timing: gateway.Timing{FirstToken: 100 * time.Millisecond},
+		Origin: gateway.Origin{Provider: "local", Model: "qwen3", Mode: gateway.Repair}, Timing: gateway.Timing{FirstToken: 100 * time.Millisecond},
 		Attempts: []gateway.Attempt{{Provider: "local", Model: "qwen3", Reason: gateway.First, Outcome: "ok", Took: 700 * time.Millisecond}},
 	}}
 	if change != nil {

@@ -25,7 +25,7 @@ func attack(i int) *gateway.Record {
 	return &gateway.Record{
 		Route: "*", Status: 502, Code: "code" + word, Took: time.Second,
 		Summary: &gateway.Summary{
-			Provider: "local", Model: "model" + word, Timing: gateway.Timing{FirstToken: time.Second},
+			Origin: gateway.Origin{Provider: "local", Model: "model" + word}, Timing: gateway.Timing{FirstToken: time.Second},
 			Attempts: []gateway.Attempt{{Provider: "local", Reason: gateway.Reask, Outcome: "outcome" + word, Took: 1}},
 			Outcome: gateway.Outcome{Calling: gateway.Calling{Calls: 1, Native: 1}, Findings: gateway.Findings{Repairs: map[string]int{"repair" + word: 1},
 				Warnings: []string{"warning" + word, "dropped:" + word, "plugin:p" + word + ":r" + word},
@@ -107,11 +107,11 @@ func TestSeriesLimit(t *testing.T) {
 	m := metrics.New(metrics.Options{Models: []string{"model0"}})
 	for i := range 200 {
 		for j := range 200 {
-			r := &gateway.Record{Code: fmt.Sprint("code", j), Summary: &gateway.Summary{Provider: "p", Model: fmt.Sprint("model", i)}}
+			r := &gateway.Record{Code: fmt.Sprint("code", j), Summary: &gateway.Summary{Origin: gateway.Origin{Provider: "p", Model: fmt.Sprint("model", i)}}}
 			m.Request(r)
 		}
 	}
-	m.Request(&gateway.Record{Status: 200, Summary: &gateway.Summary{Provider: "new", Model: "model0"}})
+	m.Request(&gateway.Record{Status: 200, Summary: &gateway.Summary{Origin: gateway.Origin{Provider: "new", Model: "model0"}}})
 	families := scrape(t, m)
 	for name, limit := range map[string]int{"callgate_requests_total": 10_000, "gen_ai_server_request_duration_seconds": 2_000} {
 		// A few more are those whose labels are all the configuration's or "other".
@@ -139,7 +139,7 @@ func TestHostileValues(t *testing.T) {
 	m.Request(&gateway.Record{
 		Route: "bad\xff\n\"\\", Code: "\xf0\x9f", Took: negative,
 		Summary: &gateway.Summary{
-			Provider: "bad\xff\n", Model: strings.Repeat("é", 1<<20), Timing: gateway.Timing{FirstToken: time.Second, Overhead: negative},
+			Origin: gateway.Origin{Provider: "bad\xff\n", Model: strings.Repeat("é", 1<<20)}, Timing: gateway.Timing{FirstToken: time.Second, Overhead: negative},
 			Attempts: []gateway.Attempt{{Reason: gateway.Fallback, Wait: negative, Took: negative}, {Reason: "\xff", Outcome: "\xff"}},
 			Outcome: gateway.Outcome{Calling: gateway.Calling{Calls: negative, Native: negative}, Findings: gateway.Findings{Repairs: map[string]int{"a": negative, "b": math.MaxInt64},
 				Warnings: []string{"", ":", "plugin", "plugin:", "plugin::", "plugin:\xff", strings.Repeat(":", 1000)},

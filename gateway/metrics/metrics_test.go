@@ -52,7 +52,7 @@ func rich() *gateway.Record {
 		Protocol: "chat",
 		Route:    "qwen3", Status: 200, Stream: true, Took: 1500 * time.Millisecond,
 		Summary: &gateway.Summary{
-			Provider: "remote", Model: "qwen-max", Replay: gateway.Replay{AnswerCache: gateway.AnswerMiss},
+			Origin: gateway.Origin{Provider: "remote", Model: "qwen-max"}, Replay: gateway.Replay{AnswerCache: gateway.AnswerMiss},
 			Route: &gateway.RouteChoice{Route: "qwen3", Rule: 2, HasRules: true, Language: "th"},
 			Attempts: []gateway.Attempt{
 				{Provider: "local", Model: "qwen3", Reason: gateway.First, Outcome: "upstream_rate_limited", Took: 3 * time.Millisecond, RetryAfter: 20 * time.Second},
@@ -182,7 +182,7 @@ func bill() accounts.Account {
 
 // judged is a request of which little is known but what the guard made of its answer.
 func judged(route string, v *gateway.Verdict) *gateway.Record {
-	return &gateway.Record{Route: route, Status: 200, Took: time.Millisecond, Summary: &gateway.Summary{Provider: "local", Model: "qwen3", Outcome: gateway.Outcome{Guard: v}}}
+	return &gateway.Record{Route: route, Status: 200, Took: time.Millisecond, Summary: &gateway.Summary{Origin: gateway.Origin{Provider: "local", Model: "qwen3"}, Outcome: gateway.Outcome{Guard: v}}}
 }
 
 // TestGolden shows what one request of each sort leaves: testdata/scrape.txt is the
@@ -237,7 +237,7 @@ func TestGolden(t *testing.T) {
 	m.Request(judged("denied", &gateway.Verdict{Contradiction: true, Signals: []guard.Signal{{Name: guard.SignalContradiction}}}))
 	m.Request(&gateway.Record{Status: 401, Code: "invalid_api_key", Took: time.Millisecond})
 	m.Request(&gateway.Record{Status: 404, Took: time.Millisecond})
-	m.Request(&gateway.Record{Route: "own", Status: 200, Summary: &gateway.Summary{Provider: "local", Model: "qwen3", Outcome: gateway.Outcome{Usage: gateway.Usage{Reported: true, Input: 70}}}})
+	m.Request(&gateway.Record{Route: "own", Status: 200, Summary: &gateway.Summary{Origin: gateway.Origin{Provider: "local", Model: "qwen3"}, Outcome: gateway.Outcome{Usage: gateway.Usage{Reported: true, Input: 70}}}})
 	bill := bill()
 	m.Account("remote", "qwen-max", &bill)
 	m.Plugin("hermes", 50*time.Microsecond)

@@ -45,7 +45,7 @@ func (m *model) Chat(ctx context.Context, r *gateway.Request) (*gateway.Response
 	m.mu.Lock()
 	m.opened++
 	m.mu.Unlock()
-	s := &gateway.Summary{Provider: "fake", Model: "m", Attempts: []gateway.Attempt{{Outcome: "ok"}}}
+	s := &gateway.Summary{Origin: gateway.Origin{Provider: "fake", Model: "m"}, Attempts: []gateway.Attempt{{Outcome: "ok"}}}
 	s.Requested = time.Now()
 	s.Usage = gateway.Usage{Reported: true, Input: 10, Output: 5}
 	return &gateway.Response{Reply: &reply{model: m, ctx: ctx, text: text, stream: r.Stream && !strings.HasPrefix(text, "{"), blocks: wire.NewReader(strings.NewReader(text), 0)}, Summary: s}, nil

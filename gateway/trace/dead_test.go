@@ -177,7 +177,7 @@ func TestConcurrent(t *testing.T) {
 				group.Go(func() { end1(gateway.AttemptEnd{Outcome: "ok"}) }) // a timer may end an attempt while the request ends
 				_, end2 := tracer.Attempt(ctx, fallback, http.Header{})
 				end2(gateway.AttemptEnd{Outcome: "ok"})
-				end(gateway.Record{Summary: &gateway.Summary{Model: "m"}})
+				end(gateway.Record{Summary: &gateway.Summary{Origin: gateway.Origin{Model: "m"}}})
 				end2(gateway.AttemptEnd{Outcome: "ok"})
 			}
 		})

@@ -102,7 +102,7 @@ func BenchmarkRequest(b *testing.B) {
 			}
 			defer func() { _ = tracer.Shutdown(b.Context()) }()
 			header.Set("traceparent", row.parent)
-			record := gateway.Record{Status: 200, Summary: &gateway.Summary{Provider: "local", Model: "qwen3"}}
+			record := gateway.Record{Status: 200, Summary: &gateway.Summary{Origin: gateway.Origin{Provider: "local", Model: "qwen3"}}}
 			b.ReportAllocs()
 			for b.Loop() {
 				ctx, end := tracer.Request(b.Context(), header, "POST")

@@ -62,7 +62,7 @@ func TestTrace(t *testing.T) {
 	end2(gateway.AttemptEnd{Outcome: "ok"})
 	end2(gateway.AttemptEnd{Outcome: "upstream_error"}) // too late
 	end(gateway.Record{Route: "qwen3", Status: 200, Stream: true, Took: time.Second, Summary: &gateway.Summary{
-		Provider: "remote", Model: "qwen-max", Attempts: []gateway.Attempt{first, fallback},
+		Origin: gateway.Origin{Provider: "remote", Model: "qwen-max"}, Attempts: []gateway.Attempt{first, fallback},
 		Timing: gateway.Timing{FirstToken: 500 * time.Millisecond, Overhead: 2500 * time.Microsecond},
 		Outcome: gateway.Outcome{Calling: gateway.Calling{Native: 1, Parsers: []string{"hermes"}, Calls: 2},
 			Findings: gateway.Findings{Changed: true, Repairs: map[string]int{"index": 1, "args_json": 2},
@@ -253,7 +253,7 @@ func TestHostile(t *testing.T) {
 		endAttempt(gateway.AttemptEnd{Outcome: bad})
 	}
 	end(gateway.Record{Route: bad, Status: -1, Code: bad, Summary: &gateway.Summary{
-		Provider: bad, Model: bad, Timing: gateway.Timing{Overhead: -1},
+		Origin: gateway.Origin{Provider: bad, Model: bad}, Timing: gateway.Timing{Overhead: -1},
 		Outcome: gateway.Outcome{Findings: gateway.Findings{Faults: counts, Repairs: counts, Warnings: warnings}, Calling: gateway.Calling{Parsers: warnings}, Usage: gateway.Usage{Input: -5}},
 	}})
 	spans := s.flush(t, tracer)

@@ -119,7 +119,7 @@ func (d *day) pick() *model {
 func (d *day) request(at time.Time) (gateway.Record, history.Money) {
 	d.n++
 	m := d.pick()
-	s := &gateway.Summary{Provider: m.provider, Model: m.model, Mode: gateway.Repair, Route: &gateway.RouteChoice{Route: "assistant"}}
+	s := &gateway.Summary{Origin: gateway.Origin{Provider: m.provider, Model: m.model, Mode: gateway.Repair}, Route: &gateway.RouteChoice{Route: "assistant"}}
 	r := gateway.Record{ID: fmt.Sprintf("req_%06d", d.n), Route: "assistant", Status: 200, Protocol: []string{"chat", "chat", "responses", "messages"}[d.random.IntN(4)], Stream: d.chance(0.7),
 		Tenant: teams[d.random.IntN(len(teams))], Summary: s}
 	if d.chance(0.006) {

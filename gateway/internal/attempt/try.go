@@ -64,8 +64,8 @@ func (r *run) try(ctx context.Context, s step) (*gateway.Response, error) {
 func (r *run) summary(c *candidate) *gateway.Summary {
 	p := r.plan
 	return &gateway.Summary{
-		Route: p.Route, Provider: c.Provider, Model: c.model, Mode: c.Mode, Rounds: p.Notes.Rounds, Corrections: r.guidance.said, Execution: p.Execution,
-		Mixed:       c.OfControl,
+		Origin: gateway.Origin{Provider: c.Provider, Model: c.model, Mode: c.Mode, Mixed: c.OfControl},
+		Route:  p.Route, Rounds: p.Notes.Rounds, Corrections: r.guidance.said, Execution: p.Execution,
 		Timing:      p.Timing,
 		PromptCache: gateway.PromptCache{Prompt: p.Prompt, PrefixChange: p.Notes.PrefixChange},
 		Outcome:     gateway.Outcome{Findings: gateway.Findings{Faults: maps.Clone(r.past.faults), Repairs: maps.Clone(p.Found.Repairs), Warnings: slices.Clone(r.past.warnings)}},

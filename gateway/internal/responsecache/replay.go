@@ -12,7 +12,7 @@ import (
 
 // replay is a stored answer as a response. No upstream, and no breaker, hears of it.
 func (c *Cache) replay(q Query, a *answers.Answer, how gateway.AnswerOutcome) *gateway.Response {
-	s := &gateway.Summary{Route: q.Route, Provider: a.Provider, Model: a.Model, Replay: gateway.Replay{AnswerCache: how, Age: a.Age(c.now()), Spared: a.Usage}, Execution: q.Execution}
+	s := &gateway.Summary{Route: q.Route, Origin: gateway.Origin{Provider: a.Provider, Model: a.Model}, Replay: gateway.Replay{AnswerCache: how, Age: a.Age(c.now()), Spared: a.Usage}, Execution: q.Execution}
 	s.Parsers, s.Repairs = a.Parsers, a.Repairs
 	for _, done := range a.Corrections {
 		s.Corrections = append(s.Corrections, gateway.Correction{Tool: done.Tool, Reason: done.Reason})

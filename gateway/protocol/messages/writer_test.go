@@ -24,7 +24,7 @@ func writerOf(tb testing.TB, members string, stream bool) (protocol.Writer, *gat
 	if err != nil {
 		tb.Fatal(err)
 	}
-	sum := &gateway.Summary{Model: "up", Protocol: "messages"}
+	sum := &gateway.Summary{Origin: gateway.Origin{Model: "up", Protocol: "messages"}}
 	return f.Writer(&gateway.Response{Summary: sum}), sum
 }
 
