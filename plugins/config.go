@@ -80,7 +80,8 @@ type Source struct {
 	Name string
 	// Wasm is the module.
 	Wasm []byte
-	// Trusted is a module that is a part of the program. It is compiled in this process.
+	// Trusted is a module that is a part of the program. It is compiled in this process, whose
+	// hosts share what is made of it as long as one of them has it.
 	Trusted bool
 	// Await is called when the module could take over, and may wait, for as long as ctx lasts,
 	// until others that come before it have. It may be nil.
