@@ -56,27 +56,32 @@ func weighCallText(to *reasons, c writtenCall, w *wish) {
 	to.add(SignalUndeclared, weight, c.name)
 }
 
-// find finds the first call that is written in a text.
-func (f *callFinder) find(text string, p plain) (writtenCall, bool) {
+// find finds the first call that is written in a text, which is p as a plain one.
+func (f *callFinder) find(text string, p *plain) (c writtenCall, found bool) {
 	if !mayBeCall(text) {
-		return writtenCall{}, false
+		return c, false
 	}
-	for _, find := range []func(string) (string, int){f.jsonCall, f.taggedCall, f.functionCall} {
-		name, size := find(text)
-		if name == "" {
-			continue
-		}
-		_, offered := f.offered[name]
-		lower := strings.ToLower(text)
-		formatted := slices.ContainsFunc(formats, func(mark string) bool { return strings.Contains(lower, mark) })
-		around := len(bytes.TrimSpace(p.text))
-		prose := around
-		if size <= around && p.code == 0 {
-			prose = len(text) - size
-		}
-		return writtenCall{name: name, offered: offered, formatted: formatted, alone: formatted || prose <= maxAround && prose <= 4*size+60}, true
+	name, size := f.jsonCall(text)
+	if name == "" {
+		name, size = f.taggedCall(text)
 	}
-	return writtenCall{}, false
+	if name == "" {
+		name, size = f.functionCall(text)
+	}
+	if name == "" {
+		return c, false
+	}
+	c.name = name
+	_, c.offered = f.offered[name]
+	lower := strings.ToLower(text)
+	c.formatted = slices.ContainsFunc(formats, func(mark string) bool { return strings.Contains(lower, mark) })
+	around := len(bytes.TrimSpace(p.text))
+	prose := around
+	if size <= around && p.code == 0 {
+		prose = len(text) - size
+	}
+	c.alone = c.formatted || prose <= maxAround && prose <= 4*size+60
+	return c, true
 }
 
 // mayBeCall reports whether a text has a sign that no call can do without.

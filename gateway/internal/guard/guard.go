@@ -85,6 +85,7 @@ type room struct {
 	said    [1 + wishContext]*reading
 	signals []Signal
 	claims  []claim
+	echo    echo
 }
 
 // cases are those that are over.

@@ -29,8 +29,9 @@ func (k *Case) Judge(a Answer) Verdict {
 		k.wish = &k.room.wish
 		k.talk.readWish(k.wish, k.room.said[:0], read.language)
 	}
-	words := echo{said: k.wish.said}
-	claims := findClaims(k.room.claims[:0], read, &words)
+	words := &k.room.echo
+	*words = echo{said: k.wish.said, words: words.words[:0]}
+	claims := findClaims(k.room.claims[:0], read, words)
 	defer func() { k.room.claims = claims[:0] }()
 	failed := k.turn.contradicted(&why, read, claims)
 	if failed != nil {
@@ -43,7 +44,7 @@ func (k *Case) Judge(a Answer) Verdict {
 	if due.proposal != nil {
 		defer k.guard.lexicons.free(due.proposal)
 	}
-	k.weigh(&why, evidence{read, text, a.Finish == "length", &words, claims, due})
+	k.weigh(&why, evidence{read, text, a.Finish == "length", words, claims, due})
 	v := k.contradicted(k.verdict(&why), &why, failed)
 	if v.Ghost {
 		r := remedy{&k.demand, k.talk.tools, pointer{k.wish, due.proposal}, claims, &why}
@@ -76,7 +77,7 @@ func (k *Case) weigh(to *reasons, e evidence) {
 		to.add(SignalToolsUnused, 0.15, "")
 	}
 	k.demand.weighIntents(to, k.wish, k.talk.tools)
-	if c, found := k.talk.tools.calls().find(e.text, e.read.plain); found {
+	if c, found := k.talk.tools.calls.find(e.text, &e.read.plain); found {
 		weighCallText(to, c, k.wish)
 	}
 	if alone && figures > 0 {

@@ -81,7 +81,6 @@ func TestShortcuts(t *testing.T) {
 			t.Errorf("the word %q of a tool is passed over", word)
 		}
 	}
-	calls := b.calls()
 	for _, text := range allTexts(t) {
 		r := l.readAnswer(text, b.local, "")
 		var all role
@@ -110,7 +109,7 @@ func TestShortcuts(t *testing.T) {
 				t.Errorf("%q: got a digit at %d from %d on, want it %d behind", r.text, got, i, want)
 			}
 		}
-		for _, find := range []func(string) (string, int){calls.jsonCall, calls.taggedCall, calls.functionCall} {
+		for _, find := range []func(string) (string, int){b.calls.jsonCall, b.calls.taggedCall, b.calls.functionCall} {
 			if name, _ := find(text); name != "" && !mayBeCall(text) {
 				t.Errorf("%q: the call of %s is passed over", text, name)
 			}

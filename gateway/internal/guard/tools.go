@@ -25,6 +25,7 @@ type toolbox struct {
 	lexicons *lexicons
 	tools    []tool
 	byName   map[string]int
+	calls    callFinder // of the tools
 	// local are the words in the names that no lexicon knows, each a bit, and their forms.
 	local *localWords
 	bits  int
@@ -38,6 +39,7 @@ const maxTools = 512
 
 func newToolbox(l *lexicons, names []string) *toolbox {
 	b := &toolbox{lexicons: l, byName: make(map[string]int, len(names)), local: &localWords{words: map[string]meaning{}}}
+	b.calls = callFinder{b.byName, l.tools}
 	for _, name := range names[:min(len(names), maxTools)] {
 		if _, known := b.byName[name]; !known && name != "" {
 			b.byName[name] = len(b.tools)
@@ -66,9 +68,6 @@ func (b *toolbox) get(name string) tool {
 	}
 	return b.describe(name)
 }
-
-// calls finds calls of the tools in texts.
-func (b *toolbox) calls() *callFinder { return &callFinder{b.byName, b.lexicons.tools} }
 
 // KindOf is what a tool does by its name, in any language.
 func (b *toolbox) KindOf(name string) ledger.Kind {
