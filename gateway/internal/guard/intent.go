@@ -101,7 +101,7 @@ func (l *lexicons) wants(text string) func(at int) bool {
 			return true
 		}
 		s := &r.sentences[i]
-		if s.closed == '?' || s.asks() || s.isOpened() {
+		if s.closed == '?' || s.asks() || isOpened(s) {
 			return true
 		}
 		clause := at
@@ -112,7 +112,7 @@ func (l *lexicons) wants(text string) func(at int) bool {
 			m := &s.marks[k]
 			switch {
 			case m.start < clause || m.start > at:
-			case m.is(telling) && s.opensClause(m.start) && m.end <= at, s.isReported(k) && m.start <= at && at < m.end:
+			case m.is(telling) && s.opensClause(m.start) && m.end <= at, isReported(s, k) && m.start <= at && at < m.end:
 				return false
 			}
 		}

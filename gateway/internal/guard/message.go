@@ -100,7 +100,7 @@ func writesTo(r *reading) bool {
 
 // readSentence takes from a sentence of the user what it asks for.
 func (m *message) readSentence(s *sentence) {
-	asking, opened, from := false, s.isOpened(), -1
+	asking, opened, from := false, isOpened(s), -1
 	for k := range s.marks {
 		w := &s.marks[k]
 		if from >= 0 && bytes.IndexByte(s.text[from:w.start], ':') >= 0 { // the text to work on
@@ -132,7 +132,7 @@ func (m *message) note(w *mark) {
 }
 
 // isOpened reports whether a sentence begins as a question does, with or without its mark.
-func (s *sentence) isOpened() bool {
+func isOpened(s *sentence) bool {
 	return s.begins(opener) || s.begins(ask) && s.marks[0].actions == finds && s.closed == '?'
 }
 
@@ -140,7 +140,7 @@ func (s *sentence) isOpened() bool {
 func (m *message) readVerb(s *sentence, k int, asking bool) {
 	w := &s.marks[k]
 	switch {
-	case s.isReported(k):
+	case isReported(s, k):
 		m.reported |= w.actions & changes
 	case !w.is(ask) && (!w.is(participle) || !s.language.framed):
 	case w.is(object) && isThing(s, k):

@@ -28,7 +28,7 @@ func (s *sentence) isUndone(m *mark) bool { return m.is(failure) && s.isPhrase(m
 // frameOf returns the mark of the auxiliary that belongs to a participle, or -1.
 func (s *sentence) frameOf(k int) int {
 	if s.language.clause {
-		return s.farFrame(k)
+		return farFrame(s, k)
 	}
 	for i := k - 1; i >= 0 && s.adjacent(i, i+1); i-- {
 		switch m := &s.marks[i]; {
@@ -50,7 +50,7 @@ const maxGap = 18
 
 // farFrame looks for the auxiliary before a verb at the end of its clause, or right
 // behind it, as in a subordinate clause.
-func (s *sentence) farFrame(k int) int {
+func farFrame(s *sentence, k int) int {
 	if k+1 < len(s.marks) && s.adjacent(k, k+1) && s.marks[k+1].is(frame|passive) {
 		return k + 1
 	}
@@ -88,7 +88,7 @@ func (s *sentence) isJoined(k int) bool {
 
 // isReported reports whether somebody says that something was done, or asks whether it
 // was: "I've deleted it", "was it cancelled?".
-func (s *sentence) isReported(k int) bool {
+func isReported(s *sentence, k int) bool {
 	m := &s.marks[k]
 	if !m.is(participle|done) || s.asks() { // "I'd like it to be deleted"
 		return false
