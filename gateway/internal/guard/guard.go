@@ -74,14 +74,13 @@ type Case struct {
 	demand  demand
 	turn    turn
 	history history
-	wish    *wish // nil until it is needed
+	wish    wish // read with the first answer
 	stream  stream
 	room    room
 }
 
 // room is what a case needs to judge, and leaves to the next one.
 type room struct {
-	wish    wish
 	said    [1 + wishContext]*reading
 	signals []Signal
 	claims  []claim
@@ -93,10 +92,8 @@ var cases = sync.Pool{New: func() any { return &Case{} }}
 
 // Free gives a case back that nobody asks any more. Its verdicts stay.
 func (k *Case) Free() {
-	if k.wish != nil {
-		for _, r := range k.wish.said {
-			k.guard.lexicons.free(r)
-		}
+	for _, r := range k.wish.said {
+		k.guard.lexicons.free(r)
 	}
 	clear(k.room.signals)
 	clear(k.room.claims)

@@ -15,87 +15,96 @@ func (k *Case) Judge(a Answer) Verdict {
 		why.add(SignalRequired, 0.99, why.tool)
 	}
 	if len(a.Calls) > 0 {
-		v := k.verdict(&why)
+		v := k.conclude(&why, nil)
 		if v.Ghost { // tool_choice demands another tool than was called
 			v.Tool, v.Demand = why.tool, true
 		}
 		return v
 	}
 	k.prepare()
-	text := cutText(a.Text)
-	read := k.talk.answer(text)
-	defer k.guard.lexicons.free(read)
-	if k.wish == nil {
-		k.wish = &k.room.wish
-		k.talk.readWish(k.wish, k.room.said[:0], read.language)
-	}
-	words := &k.room.echo
-	*words = echo{said: k.wish.said, words: words.words[:0]}
-	claims := findClaims(k.room.claims[:0], read, words)
-	defer func() { k.room.claims = claims[:0] }()
-	failed := k.turn.contradicted(&why, read, claims)
+	e := k.read(a)
+	defer k.free(&e)
+	failed := k.turn.contradicted(&why, e.read, e.claims)
 	if failed != nil {
 		why.tool = failed.name
 	}
 	if k.demand.isIdle() {
-		return k.contradicted(k.verdict(&why), &why, failed)
+		return k.conclude(&why, failed)
 	}
-	due := k.talk.due(k.wish, &k.turn, read.language)
-	if due.proposal != nil {
-		defer k.guard.lexicons.free(due.proposal)
-	}
-	k.weigh(&why, evidence{read, text, a.Finish == "length", words, claims, due})
-	v := k.contradicted(k.verdict(&why), &why, failed)
+	e.due = k.talk.due(&k.wish, &k.turn, e.read.language)
+	k.weigh(&why, &e)
+	v := k.conclude(&why, failed)
 	if v.Ghost {
-		r := remedy{&k.demand, k.talk.tools, pointer{k.wish, due.proposal}, claims, &why}
+		r := remedy{&k.demand, k.talk.tools, pointer{&k.wish, e.due.proposal}, e.claims, &why}
 		r.add(&v)
 	}
 	return v
 }
 
-// evidence is an answer as it was read, with what holds it against the turns before.
+// evidence is an answer as it was read.
 type evidence struct {
-	read   *reading
 	text   string
 	cut    bool // its end is missing
+	read   *reading
 	echo   *echo
 	claims []claim
 	due    obligation
 }
 
-// weigh adds up the signals of an answer that could have called a tool. Each gets what it needs, and
-// those that depend on others come behind them.
-func (k *Case) weigh(to *reasons, e evidence) {
+// read reads an answer, and with the first one what the user wants.
+func (k *Case) read(a Answer) evidence {
+	e := evidence{text: cutText(a.Text), cut: a.Finish == "length", echo: &k.room.echo}
+	e.read = k.talk.answer(e.text)
+	if k.wish.read == nil {
+		k.talk.readWish(&k.wish, k.room.said[:0], e.read.language)
+	}
+	*e.echo = echo{said: k.wish.said, words: e.echo.words[:0]}
+	e.claims = findClaims(k.room.claims[:0], e.read, e.echo)
+	return e
+}
+
+// free gives back what was read of an answer.
+func (k *Case) free(e *evidence) {
+	k.guard.lexicons.free(e.read)
+	if e.due.proposal != nil {
+		k.guard.lexicons.free(e.due.proposal)
+	}
+	k.room.claims = e.claims[:0]
+}
+
+// weigh finds the signals of an answer that could have called a tool. Each gets what it needs and no
+// more; those that depend on others come behind them.
+func (k *Case) weigh(to *reasons, e *evidence) {
 	alone, tools := len(k.turn.calls) == 0, k.talk.tools.tools
 	figures := countUnsourced(e.read.text, k.talk.chat.Text)
 	acts := actWeigher{
-		wish: k.wish, tools: tools, turn: &k.turn, answer: e.read, echo: e.echo,
-		toldBack: !k.wish.askedBack && k.wish.actions&finds == 0 && sharesFigure(e.read.text, []byte(k.wish.text)),
+		wish: &k.wish, tools: tools, turn: &k.turn, answer: e.read, echo: e.echo,
+		toldBack: k.wish.isTelling() && sharesFigure(e.read.text, []byte(k.wish.text)),
 		demanded: len(k.demand.unmet) > 0 || k.demand.forced(),
 	}
 	if alone {
 		to.add(SignalToolsUnused, 0.15, "")
 	}
-	k.demand.weighIntents(to, k.wish, k.talk.tools)
+	k.demand.weighIntents(to, &k.wish, k.talk.tools)
 	if c, found := k.talk.tools.calls.find(e.text, &e.read.plain); found {
-		weighCallText(to, c, k.wish)
+		weighCallText(to, c, &k.wish)
 	}
 	if alone && figures > 0 {
-		if word, found := invented(e.read, k.wish, k.talk.chat.Text); found {
+		if word, found := invented(e.read, &k.wish, k.talk.chat.Text); found {
 			acts.referred = true
 			to.add(SignalUnsourced, referenceWeight, word)
 		}
 	}
-	k.weighClaims(to, &acts, &e, figures)
-	e.due.weigh(to, e.read, tools, pointer{k.wish, e.due.proposal})
+	k.weighClaims(to, &acts, e, figures)
+	e.due.weigh(to, e.read, tools, pointer{&k.wish, e.due.proposal})
 	if alone && figures > 0 && len(k.history.tools(&k.talk)) == 0 {
-		u := unsourced{e.read, k.wish, tools, figures}
+		u := unsourced{e.read, &k.wish, tools, figures}
 		u.weigh(to)
 	}
 	if !e.cut {
-		promises{k.wish, tools, &k.turn}.weigh(to, e.read)
+		promises{&k.wish, tools, &k.turn}.weigh(to, e.read)
 	}
-	against{e.read, k.wish, len(k.demand.unmet) > 0, alone && k.talk.isPlayed(e.text)}.weigh(to)
+	against{e.read, &k.wish, len(k.demand.unmet) > 0, alone && k.talk.isPlayed(e.text)}.weigh(to)
 }
 
 // weighClaims weighs what the answer claims, and states that tell the same.
@@ -104,7 +113,7 @@ func (k *Case) weighClaims(to *reasons, acts *actWeigher, e *evidence, figures i
 	if len(e.claims) > 0 {
 		w := claimWeigher{
 			told:    newNarration(acts, e.claims, e.due.act),
-			covered: coverage{&k.turn, k.wish, acts.tools, e.read},
+			covered: coverage{&k.turn, &k.wish, acts.tools, e.read},
 			past:    past{&k.talk, &k.history, acts, e.due.act, figures},
 			looks:   lookups{&k.talk, &k.history, figures},
 			acts:    acts,
@@ -116,23 +125,17 @@ func (k *Case) weighClaims(to *reasons, acts *actWeigher, e *evidence, figures i
 	}
 }
 
-// verdict adds the signals up.
-func (k *Case) verdict(why *reasons) Verdict {
-	v := Verdict{Score: combine(why.signals), Signals: append([]Signal(nil), why.signals...)}
-	if v.Ghost = v.Score >= k.guard.threshold; v.Ghost {
-		v.Changed = k.turn.ledger.Changed()
-	}
-	return v
-}
-
 // maxShown bounds what is shown of a failed result, in bytes.
 const maxShown = 600
 
-// contradicted makes a verdict that of an answer which a failed call contradicts, if there is one.
-func (k *Case) contradicted(v Verdict, why *reasons, failed *called) Verdict {
-	if failed != nil {
-		v.Contradiction, v.Ghost = true, false
+// conclude adds the signals up. failed is the call that contradicts the answer, or nil.
+func (k *Case) conclude(why *reasons, failed *called) Verdict {
+	v := Verdict{Score: combine(why.signals), Signals: append([]Signal(nil), why.signals...), Contradiction: failed != nil}
+	if v.Contradiction {
 		v.Tool, v.Result = why.tool, plaintext.Excerpt(k.turn.ledger.Said(failed.call), maxShown)
+	}
+	v.Ghost = v.Score >= k.guard.threshold && !v.Contradiction
+	if v.Ghost || v.Contradiction {
 		v.Changed = k.turn.ledger.Changed()
 	}
 	return v

@@ -51,6 +51,9 @@ const (
 
 func (m *message) isShort() bool { return len(m.text) <= shortWish }
 
+// isTelling reports whether it asks nothing.
+func (m *message) isTelling() bool { return !m.askedBack && m.actions&finds == 0 }
+
 // newMessage takes from a text that was read what it asks for.
 func newMessage(text string, r *reading) message {
 	m := message{text: text, read: r, restraint: restraint{composes: r.alsoComposes}}

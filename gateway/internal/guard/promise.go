@@ -38,10 +38,15 @@ func (p promises) isOutstanding(t *tool, done actions) bool {
 	return !p.turn.names[t.name] && p.wish.actions&^done&t.actions != 0
 }
 
+// asksFor reports whether the user asks for an action of a tool. One whose name does not say
+// what it does may do any.
+func (p promises) asksFor(t *tool) bool {
+	return p.wish.actions&t.actions != 0 || t.vague && p.wish.actions != 0
+}
+
 // keeps says how well a tool fits an announcement, between 0 and 1.
 func (p promises) keeps(t *tool, a *announcement) float64 {
-	// A tool whose name does not say what it does may do any of what is asked for.
-	asked := p.wish.actions&t.actions != 0 || t.vague && p.wish.actions != 0
+	asked := p.asksFor(t)
 	same := a.things.meets(t.things) || p.wish.things.meets(t.things)
 	switch {
 	case a.waiting:

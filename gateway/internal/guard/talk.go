@@ -75,11 +75,12 @@ const (
 // what the model proposed. The room is for the messages.
 func (t *talk) readWish(w *wish, room []*reading, expected *language) {
 	if t.last < 0 {
-		w.read = &reading{}
+		*w = wish{message: message{read: &reading{}}}
 		return
 	}
 	*w = wish{message: t.message(t.last, expected), first: t.user(t.last) < 0}
-	w.said = append(room, w.read)
+	w.said = room
+	w.said = append(w.said, w.read)
 	if len(w.text) > shortAssent || !w.agrees {
 		w.own = w.deed
 	} else {

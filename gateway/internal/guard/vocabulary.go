@@ -149,5 +149,5 @@ func (m *meaning) is(r role) bool { return m.roles&r != 0 }
 
 // and is the meaning of a word that has two.
 func (m *meaning) and(n *meaning) meaning {
-	return meaning{m.language, m.roles | n.roles, m.deed.or(n.deed), m.named || n.named}
+	return meaning{m.language, m.roles | n.roles, m.or(n.deed), m.named || n.named}
 }
