@@ -1,5 +1,7 @@
 package guard
 
+import "slices"
+
 // announcement is that of an act at the end of an answer.
 type announcement struct {
 	word string
@@ -38,12 +40,7 @@ func promised(r *reading) (found []announcement) {
 
 // closes reports whether a sentence only closes the answer.
 func closes(s *sentence) bool {
-	for k := range s.marks {
-		if m := &s.marks[k]; m.is(closing) && !s.isInterjection(m) {
-			return true
-		}
-	}
-	return false
+	return s.has(closing) && slices.ContainsFunc(s.marks, func(m mark) bool { return m.is(closing) && !s.isInterjection(&m) })
 }
 
 // isBare reports whether a sentence has no word that is known, as a line of code has.

@@ -1,5 +1,7 @@
 package guard
 
+import "slices"
+
 // contradicted looks for a call of this turn that failed where the answer claims success
 // all the same, and returns it with the word that claims, or nil. A tool that succeeded later is
 // forgiven, and so is an answer that speaks of a failure anywhere.
@@ -30,13 +32,7 @@ func (t *turn) contradicted(to *reasons, r *reading, claims []claim) *called {
 
 // negates reports whether a sentence says that something is not so, without a condition.
 func negates(r *reading) bool {
-	for i := range r.sentences {
-		s := &r.sentences[i]
-		if s.has(negation) && (!s.has(hypothetical) || s.begins(negation)) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(r.sentences, func(s sentence) bool { return s.has(negation) && (!s.has(hypothetical) || s.begins(negation)) })
 }
 
 // closeness says how well a tool fits a claim: 0 is not at all.

@@ -56,26 +56,16 @@ func refusesFirst(r *reading) bool {
 		return true
 	}
 	s := &r.sentences[0]
-	for k := range s.marks {
-		if m := &s.marks[k]; m.is(negation|veto|forbid|refusal) && s.opensClause(m.start) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(s.marks, func(m mark) bool { return m.is(negation|veto|forbid|refusal) && s.opensClause(m.start) })
 }
 
 // proposes reports whether a question asks for leave to do something: it has a verb that changes
 // something, or a phrase such as "go ahead".
 func proposes(s *sentence) bool {
-	if s.has(assent | question) {
-		return true
-	}
-	for k := range s.marks {
-		if m := &s.marks[k]; m.is(ask|doing|promise) && (m.actions&(changes|anything) != 0 || m.verbs != 0) {
-			return true
-		}
-	}
-	return false
+	return s.has(assent|question) ||
+		slices.ContainsFunc(s.marks, func(m mark) bool {
+			return m.is(ask|doing|promise) && (m.actions&(changes|anything) != 0 || m.verbs != 0)
+		})
 }
 
 // wishesBack is how many messages of the user are searched for a wish that was not met.

@@ -1,6 +1,9 @@
 package guard
 
-import "bytes"
+import (
+	"bytes"
+	"slices"
+)
 
 // isElliptic reports whether a participle claims without an auxiliary: at the beginning
 // of a sentence, behind its subject in a short one, or alone in a clause.
@@ -13,7 +16,7 @@ func (s claimFinder) isElliptic(k int) bool {
 	for lead > 0 && s.adjacent(lead-1, lead) && s.marks[lead-1].is(adverb) {
 		lead--
 	}
-	if s.isNoun(lead) || m.is(object) && s.hasAfter(k, participle) { // "Pedido 7781 cancelado."
+	if s.isNoun(lead) || m.is(object) && slices.ContainsFunc(s.marks[k+1:], isParticiple) { // "Pedido 7781 cancelado."
 		return false
 	}
 	return s.standsAlone(lead, k)
@@ -36,15 +39,7 @@ func (s claimFinder) standsAlone(lead, k int) bool {
 	return before == quoted || before == fileName || s.endsClause(k) && s.namesThing(k) || s.leads(k)
 }
 
-// hasAfter reports whether a sentence has a mark of some roles behind one.
-func (s claimFinder) hasAfter(k int, roles role) bool {
-	for k++; k < len(s.marks); k++ {
-		if s.marks[k].is(roles) {
-			return true
-		}
-	}
-	return false
-}
+func isParticiple(m mark) bool { return m.is(participle) }
 
 // isOrder reports whether a verb without an auxiliary may be an order, or a noun: "run",
 // "set", and all of Arabic and Chinese.

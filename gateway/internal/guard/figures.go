@@ -95,6 +95,13 @@ func isFigure(text []byte, i int) bool {
 
 func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 
+func countDigits(figure []byte) (n int) {
+	for _, c := range figure {
+		n += count(isDigit(c))
+	}
+	return n
+}
+
 // isPoint reports whether a point, a comma or a colon is inside a number or a time.
 func isPoint(text []byte, i int) bool {
 	return (text[i] == '.' || text[i] == ',' || text[i] == ':') && i > 0 && isDigit(text[i-1]) && i+1 < len(text) && isDigit(text[i+1])

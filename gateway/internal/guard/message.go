@@ -1,6 +1,9 @@
 package guard
 
-import "bytes"
+import (
+	"bytes"
+	"slices"
+)
 
 // message is what was read of a message, most often one of the user.
 type message struct {
@@ -163,17 +166,8 @@ func (m *message) readVerb(s *sentence, k int, asking bool) {
 // isThing reports whether a word that may be a verb is the thing that a message is about: "my order",
 // "예약 확인해줘".
 func isThing(s *sentence, k int) bool {
-	return s.isNoun(k) && !s.asks() || s.language.final && (s.closed == '?' || hasVerb(s.marks[k+1:]))
-}
-
-// hasVerb reports whether one of some marks is a verb and no noun.
-func hasVerb(marks []mark) bool {
-	for k := range marks {
-		if m := &marks[k]; m.is(ask) && !m.is(object) && m.actions != 0 {
-			return true
-		}
-	}
-	return false
+	isVerb := func(m mark) bool { return m.is(ask) && !m.is(object) && m.actions != 0 }
+	return s.isNoun(k) && !s.asks() || s.language.final && (s.closed == '?' || slices.ContainsFunc(s.marks[k+1:], isVerb))
 }
 
 // isVetoed reports whether a verb is forbidden: "don't delete", "verwijder de taak niet".

@@ -58,12 +58,7 @@ func (n *narration) tells(c *claim) bool {
 // supposes reports whether one of some sentences asks, or begins with a condition: then the next may
 // go on to tell what would be. "When I create an event I can add guests. They are told by email."
 func supposes(before []sentence) bool {
-	for i := range before {
-		if s := &before[i]; s.closed == '?' && !s.has(closing) || s.begins(hypothetical) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(before, func(s sentence) bool { return s.closed == '?' && !s.has(closing) || s.begins(hypothetical) })
 }
 
 // isDraft reports whether an answer shows a text that it asks about: "Here's a draft: …

@@ -85,10 +85,5 @@ func (p *past) repeatsLast(c *claim) bool {
 
 // does reports whether a sentence has a verb of some actions that may claim them.
 func does(s *sentence, a actions) bool {
-	for k := range s.marks {
-		if m := &s.marks[k]; m.is(participle|done) && m.actions&a != 0 {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(s.marks, func(m mark) bool { return m.is(participle|done) && m.actions&a != 0 })
 }

@@ -31,22 +31,9 @@ func (p pointer) proposed(by role, allVerbs bool) (d deed) {
 	return d
 }
 
-// best returns the one tool that most points to, or "".
+// best returns the one tool that changes something and that most points to, or "".
 func (p pointer) best(tools []tool) (name string) {
-	best := 0
-	for i := range tools {
-		t := &tools[i]
-		if t.actions&(changes|anything) == 0 {
-			continue
-		}
-		n := p.points(t)
-		switch {
-		case n > best:
-			best, name = n, t.name
-		case n == best:
-			name = ""
-		}
-	}
+	_, name = mostPoints(tools, changes, p.points)
 	return name
 }
 

@@ -35,11 +35,7 @@ const (
 func hasNumber(r *reading) (found bool) {
 	seen := 0
 	figures(r.text, func(figure []byte) bool {
-		digits := 0
-		for _, c := range figure {
-			digits += count(isDigit(c))
-		}
-		found = len(figure) >= longNumber && digits >= numberDigits && !bytes.ContainsAny(figure, ",.:")
+		found = len(figure) >= longNumber && countDigits(figure) >= numberDigits && !bytes.ContainsAny(figure, ",.:")
 		seen++
 		return !found && seen < maxFigures
 	})

@@ -35,11 +35,7 @@ func invented(r *reading, w *wish, told []byte) (word string, found bool) {
 // thing, and is nowhere in the conversation.
 func isInvented(part, told []byte) (invented bool) {
 	figures(part, func(figure []byte) bool {
-		digits := 0
-		for _, c := range figure {
-			digits += count(isDigit(c))
-		}
-		invented = digits >= referenceDigits && !containsWord(told, figure)
+		invented = countDigits(figure) >= referenceDigits && !containsWord(told, figure)
 		return false
 	})
 	return invented

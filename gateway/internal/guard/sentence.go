@@ -1,6 +1,9 @@
 package guard
 
-import "bytes"
+import (
+	"bytes"
+	"slices"
+)
 
 // mark is a word of a text that means something in the text's language.
 type mark struct {
@@ -102,12 +105,7 @@ func (s *sentence) isNoun(k int) bool {
 
 // asks reports whether a sentence has words such as "please".
 func (s *sentence) asks() bool {
-	for i := range s.marks {
-		if s.marks[i].is(ask) && s.marks[i].actions&anything != 0 {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(s.marks, func(m mark) bool { return m.is(ask) && m.actions&anything != 0 })
 }
 
 // maxTail is how many bytes may follow what needs the end of its clause.

@@ -1,5 +1,7 @@
 package guard
 
+import "slices"
+
 // Acts are told as states as well: "Biscuit's booster now sits on Tuesday", "Melk en
 // eieren staan op je lijstje". No verb says what was done, so that such a sentence counts
 // only as the answer to a request, if it repeats what the request is about.
@@ -28,12 +30,7 @@ func weighStates(to *reasons, by *actWeigher, owed *tool) {
 // asksBack reports whether an answer asks the user something about what he wants, but for what closes it
 // and offers of something else.
 func asksBack(r *reading, wanted things) bool {
-	for i := range r.sentences {
-		if asksAbout(&r.sentences[i], wanted) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(r.sentences, func(s sentence) bool { return asksAbout(&s, wanted) })
 }
 
 func asksAbout(s *sentence, wanted things) bool {
@@ -47,12 +44,7 @@ func asksAbout(s *sentence, wanted things) bool {
 	if about.none() || about.meets(wanted) {
 		return true
 	}
-	for k := range s.marks {
-		if m := &s.marks[k]; m.is(ask|doing) && m.actions&changes != 0 {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(s.marks, func(m mark) bool { return m.is(ask|doing) && m.actions&changes != 0 })
 }
 
 // stateOf returns the word by which a sentence tells a state that the user has asked for.

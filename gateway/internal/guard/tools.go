@@ -61,6 +61,24 @@ func shared(tools []tool) things {
 	return all
 }
 
+// mostPoints returns the most points that a tool has which does one of some actions, or may do anything, and
+// its name, or "" if two have as many, or none has any.
+func mostPoints(tools []tool, does actions, points func(*tool) int) (most int, name string) {
+	for i := range tools {
+		t := &tools[i]
+		if t.actions&(does|anything) == 0 {
+			continue
+		}
+		switch n := points(t); {
+		case n > most:
+			most, name = n, t.name
+		case n == most:
+			name = ""
+		}
+	}
+	return most, name
+}
+
 // get describes a tool by its name, offered or not.
 func (b *toolbox) get(name string) tool {
 	if i, ok := b.byName[name]; ok {

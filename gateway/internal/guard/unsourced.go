@@ -17,19 +17,7 @@ func (u *unsourced) weigh(to *reasons) {
 		return
 	}
 	points, kind := u.points(), u.kind()
-	best, name := 0, ""
-	for i := range u.tools {
-		t := &u.tools[i]
-		if t.actions&(finds|anything) == 0 {
-			continue
-		}
-		switch p := points + kind.points(&u.wish.things, t); {
-		case p > best:
-			best, name = p, t.name
-		case p == best:
-			name = ""
-		}
-	}
+	best, name := mostPoints(u.tools, finds, func(t *tool) int { return points + kind.points(u.wish.things, t) })
 	if weight := unsourcedWeights[min(best, len(unsourcedWeights)-1)]; weight > 0 {
 		to.add(SignalUnsourced, weight, name)
 		to.prefer(name, weight)
@@ -89,7 +77,7 @@ func (u *unsourced) kind() lookupKind {
 }
 
 // points counts what of a question speaks for a tool.
-func (k *lookupKind) points(wished *things, t *tool) int {
+func (k *lookupKind) points(wished things, t *tool) int {
 	wanted, told := wished.meets(t.things), k.about.meets(t.things)
 	points := 2*count(wanted) + count(told) + 2*count(k.numbered && told)
 	return points + 3*count(k.his && (wanted || told)) + 3*count(k.coded && (t.vague || t.actions&anything == 0))
