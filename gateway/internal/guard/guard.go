@@ -109,7 +109,7 @@ func (g *Guard) Begin(l *ledger.Ledger, tools []string, choice Choice) *Case {
 	c := l.Conversation
 	k := cases.Get().(*Case) //nolint:forcetypeassert // there is nothing else in it
 	k.guard, k.talk = g, talk{lexicons: g.lexicons, chat: c, last: l.Last()}
-	k.turn.ledger, k.history.ledger = l, l
+	k.turn.ledger, k.history = l, history{talk: &k.talk, ledger: l}
 	k.demand = demand{choice: choice, offered: tools}
 	if !k.demand.isIdle() && g.intents != nil && l.Last() >= 0 {
 		k.demand.unmet = g.intents.expect(g.lexicons, c.Said(c.Messages[l.Last()]), tools, l.Turn())

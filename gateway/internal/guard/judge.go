@@ -97,7 +97,7 @@ func (k *Case) weigh(to *reasons, e *evidence) {
 	}
 	k.weighClaims(to, &acts, e, figures)
 	e.due.weigh(to, e.read, tools, pointer{&k.wish, e.due.proposal})
-	if alone && figures > 0 && len(k.history.tools(&k.talk)) == 0 {
+	if alone && figures > 0 && len(k.history.tools()) == 0 {
 		u := unsourced{e.read, &k.wish, tools, figures}
 		u.weigh(to)
 	}
@@ -114,8 +114,8 @@ func (k *Case) weighClaims(to *reasons, acts *actWeigher, e *evidence, figures i
 		w := claimWeigher{
 			told:    newNarration(acts, e.claims, e.due.act),
 			covered: coverage{&k.turn, &k.wish, acts.tools, e.read},
-			past:    past{&k.talk, &k.history, acts, e.due.act, figures},
-			looks:   lookups{&k.talk, &k.history, figures},
+			past:    past{&k.history, acts, e.due.act, figures},
+			looks:   lookups{&k.history, figures},
 			acts:    acts,
 		}
 		repeated = w.weigh(to, e.claims, owed)

@@ -4,7 +4,6 @@ import "strings"
 
 // lookups weighs claims to have found something out.
 type lookups struct {
-	talk    *talk
 	history *history
 	// figures are how many in the answer nobody gave.
 	figures int
@@ -30,7 +29,7 @@ func (l *lookups) weigh(to *reasons, c *claim, by *actWeigher) {
 // unheard says what a look-up without a new figure is worth.
 func (l *lookups) unheard(c *claim, w *wish, asked bool) float64 {
 	const least = 0.7
-	if !asked || !c.firm || c.makes || w.composes || !w.isShort() || len(l.history.tools(l.talk)) > 0 {
+	if !asked || !c.firm || c.makes || w.composes || !w.isShort() || len(l.history.tools()) > 0 {
 		return least
 	}
 	about := w.asks && c.things.meets(w.things)

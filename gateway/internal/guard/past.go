@@ -9,18 +9,19 @@ import (
 
 // history is the calls of the turns before this one.
 type history struct {
+	talk   *talk
 	ledger *ledger.Ledger
 	known  bool
 	called []tool
 }
 
 // tools returns the tools that were called then. It is reckoned when it is first asked for.
-func (h *history) tools(t *talk) []tool {
+func (h *history) tools() []tool {
 	if h.known {
 		return h.called
 	}
 	h.known = true
-	seen := map[string]bool{}
+	t, seen := h.talk, map[string]bool{}
 	for _, m := range t.chat.Messages[:max(t.last, 0)] {
 		if m.Role != conversation.Assistant || m.Calls.Empty() {
 			continue
@@ -37,7 +38,6 @@ func (h *history) tools(t *talk) []tool {
 
 // past tells whether an answer speaks of an earlier turn.
 type past struct {
-	talk    *talk
 	history *history
 	acts    *actWeigher
 	// owed says that an act is due, and figures how many in the answer nobody gave.
@@ -58,7 +58,7 @@ func (p *past) tells(c *claim) bool {
 	case c.looksUp() && p.figures > 0 && w.asks, !c.looksUp() && p.owed:
 		return false
 	}
-	return (c.looksUp() || p.history.ledger.ChangedBefore(0)) && slices.ContainsFunc(p.history.tools(p.talk), c.mayBeOf)
+	return (c.looksUp() || p.history.ledger.ChangedBefore(0)) && slices.ContainsFunc(p.history.tools(), c.mayBeOf)
 }
 
 // mayBeOf reports whether a claim may speak of a call of a tool in an earlier turn.
@@ -73,12 +73,12 @@ func (p *past) repeatsLast(c *claim) bool {
 	if c.actions&changes == 0 || p.owed {
 		return false
 	}
-	if _, ok := p.talk.before(); !ok || !p.history.ledger.ChangedBefore(0) {
+	t := p.history.talk
+	if _, ok := t.before(); !ok || !p.history.ledger.ChangedBefore(0) {
 		return false
 	}
-	l := p.talk.lexicons
-	said := l.readAnswer(p.talk.edges(p.talk.last-1), p.talk.tools.local, "")
-	defer l.free(said)
+	said := t.lexicons.readAnswer(t.edges(t.last-1), t.tools.local, "")
+	defer t.lexicons.free(said)
 	part := p.acts.answer.sentences[c.sentence].part()
 	return slices.ContainsFunc(said.sentences, func(s sentence) bool { return does(&s, c.actions) && sharesFigure(s.part(), part) })
 }
