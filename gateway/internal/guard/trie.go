@@ -196,27 +196,26 @@ func (p *placer) grow(place int32) {
 // match adds every pattern that begins at a place of text, the shortest first. The word that begins
 // there has only ASCII up to its end; where that is not known, end is start.
 func (t *trie) match(found []hit, text []byte, start, end int) []hit {
-	nodes := t.nodes
-	base := nodes[0] >> baseShift
-	for i, c := range text[start:] {
-		n := nodes[base+node(c)]
+	base := t.nodes[0] >> baseShift
+	for i := start; i < len(text); {
+		c := text[i]
+		n := t.nodes[base+node(c)]
 		if byte(n) != c || c <= endsOpen {
 			return found
 		}
 		base = n >> baseShift
-		if n&(hasExact|hasOpen) == 0 {
-			continue
-		}
-		at := start + i + 1
-		if at > end {
-			found = t.ending(found, text, start, at, n)
-			continue
-		}
-		if n&hasOpen != 0 && end-at <= maxEnding {
-			found = append(found, hit{int32(start), int32(end), t.pattern(n, endsOpen)})
-		}
-		if n&hasExact != 0 && at == end {
-			found = append(found, hit{int32(start), int32(end), t.pattern(n, endsExact)})
+		i++
+		switch {
+		case n&(hasExact|hasOpen) == 0:
+		case i > end:
+			found = t.ending(found, text, start, i, n)
+		default:
+			if n&hasOpen != 0 && end-i <= maxEnding {
+				found = append(found, hit{int32(start), int32(end), t.pattern(n, endsOpen)})
+			}
+			if n&hasExact != 0 && i == end {
+				found = append(found, hit{int32(start), int32(end), t.pattern(n, endsExact)})
+			}
 		}
 	}
 	return found
