@@ -33,27 +33,55 @@ var formats = []string{
 	"<api_call", "call:", "to=functions", "<|channel|>commentary",
 }
 
-// writtenCall finds the first call that is written in a text.
-func (b *toolbox) writtenCall(text string, p plain) (writtenCall, bool) {
+// callFinder finds calls in texts.
+type callFinder struct {
+	offered map[string]int     // the names of the tools
+	verbs   map[string]actions // words that names of tools have
+}
+
+// weighCallText weighs a call that stands in an answer.
+func weighCallText(to *reasons, c writtenCall, w *wish) {
+	weight := 0.85
+	if !c.alone {
+		weight = 0.3
+	}
+	if w.askedBack || w.composes && !c.formatted {
+		weight /= 2
+	}
+	if c.offered {
+		to.add(SignalCallText, weight, c.name)
+		to.prefer(c.name, weight)
+		return
+	}
+	to.add(SignalUndeclared, weight, c.name)
+}
+
+// find finds the first call that is written in a text, which is p as a plain one.
+func (f *callFinder) find(text string, p *plain) (c writtenCall, found bool) {
 	if !mayBeCall(text) {
-		return writtenCall{}, false
+		return c, false
 	}
-	for _, find := range []func(string) (string, int){b.jsonCall, b.taggedCall, b.functionCall} {
-		name, size := find(text)
-		if name == "" {
-			continue
-		}
-		_, offered := b.byName[name]
-		lower := strings.ToLower(text)
-		formatted := slices.ContainsFunc(formats, func(f string) bool { return strings.Contains(lower, f) })
-		around := len(bytes.TrimSpace(p.text))
-		prose := around
-		if size <= around && p.code == 0 {
-			prose = len(text) - size
-		}
-		return writtenCall{name: name, offered: offered, formatted: formatted, alone: formatted || prose <= maxAround && prose <= 4*size+60}, true
+	name, size := f.jsonCall(text)
+	if name == "" {
+		name, size = f.taggedCall(text)
 	}
-	return writtenCall{}, false
+	if name == "" {
+		name, size = f.functionCall(text)
+	}
+	if name == "" {
+		return c, false
+	}
+	c.name = name
+	_, c.offered = f.offered[name]
+	lower := strings.ToLower(text)
+	c.formatted = slices.ContainsFunc(formats, func(mark string) bool { return strings.Contains(lower, mark) })
+	around := len(bytes.TrimSpace(p.text))
+	prose := around
+	if size <= around && p.code == 0 {
+		prose = len(text) - size
+	}
+	c.alone = c.formatted || prose <= maxAround && prose <= 4*size+60
+	return c, true
 }
 
 // mayBeCall reports whether a text has a sign that no call can do without.
@@ -63,7 +91,7 @@ func mayBeCall(text string) bool {
 
 // jsonCall finds an object that has a tool's name and arguments, or whose only member is
 // called like a tool.
-func (b *toolbox) jsonCall(text string) (name string, size int) {
+func (f *callFinder) jsonCall(text string) (name string, size int) {
 	if strings.IndexByte(text, '{') < 0 {
 		return "", 0
 	}
@@ -78,7 +106,7 @@ func (b *toolbox) jsonCall(text string) (name string, size int) {
 			i += n + 1
 			continue
 		}
-		if name := b.objectCall(json, v, 0); name != "" {
+		if name := f.objectCall(json, v, 0); name != "" {
 			return name, v.End - v.Start
 		}
 		i = v.End
@@ -86,21 +114,21 @@ func (b *toolbox) jsonCall(text string) (name string, size int) {
 	return "", 0
 }
 
-func (b *toolbox) objectCall(text []byte, v wire.Span, depth int) string {
+func (f *callFinder) objectCall(text []byte, v wire.Span, depth int) string {
 	var o callObject
 	conversation.Members(text, v, func(key []byte, value wire.Span) bool {
 		o.members++
 		o.last = string(key)
-		b.readMember(&o, text, value, depth)
+		f.readMember(&o, text, value, depth)
 		return o.members < maxMembers
 	})
-	if _, offered := b.byName[o.last]; offered && o.members == 1 {
+	if _, offered := f.offered[o.last]; offered && o.members == 1 {
 		return o.last
 	}
 	if !o.args || !isToolName(o.name) {
 		return ""
 	}
-	return b.bare(o.name)
+	return f.bare(o.name)
 }
 
 // callObject is what is known of an object that may be a call.
@@ -112,7 +140,7 @@ type callObject struct {
 
 const maxMembers = 64
 
-func (b *toolbox) readMember(o *callObject, text []byte, value wire.Span, depth int) {
+func (f *callFinder) readMember(o *callObject, text []byte, value wire.Span, depth int) {
 	first := text[value.Start]
 	switch o.last {
 	case "name", "tool", "tool_name", "function", "function_name", "recipient_name", "action", "call", "api":
@@ -120,32 +148,32 @@ func (b *toolbox) readMember(o *callObject, text []byte, value wire.Span, depth 
 			s, _ := conversation.Decode(text, value)
 			o.name = string(s)
 		} else if first == '{' {
-			b.readInner(o, text, value, depth)
+			f.readInner(o, text, value, depth)
 		}
 	case "arguments", "args", "parameters", "params", "input", "tool_input", "action_input", "tool_args", "kwargs":
 		o.args = o.args || first == '{' || first == '"'
 	case "tool_calls", "function_call", "tool_call", "calls", "actions":
-		b.readInner(o, text, value, depth)
+		f.readInner(o, text, value, depth)
 	}
 }
 
 // readInner takes the call that an object or a list holds.
-func (b *toolbox) readInner(o *callObject, text []byte, value wire.Span, depth int) {
-	if inner := b.innerCall(text, value, depth); inner != "" {
+func (f *callFinder) readInner(o *callObject, text []byte, value wire.Span, depth int) {
+	if inner := f.innerCall(text, value, depth); inner != "" {
 		o.name, o.args = inner, true
 	}
 }
 
-func (b *toolbox) innerCall(text []byte, v wire.Span, depth int) (name string) {
+func (f *callFinder) innerCall(text []byte, v wire.Span, depth int) (name string) {
 	if depth > 1 {
 		return ""
 	}
 	if text[v.Start] == '{' {
-		return b.objectCall(text, v, depth+1)
+		return f.objectCall(text, v, depth+1)
 	}
 	wire.Elements(text[:v.End], v.Start, func(_ int, item wire.Span) bool {
 		if text[item.Start] == '{' {
-			name = b.objectCall(text, item, depth+1)
+			name = f.objectCall(text, item, depth+1)
 		}
 		return false
 	})
@@ -153,12 +181,12 @@ func (b *toolbox) innerCall(text []byte, v wire.Span, depth int) (name string) {
 }
 
 // bare takes off what models put in front of a name: "functions.get_time".
-func (b *toolbox) bare(name string) string {
-	if _, offered := b.byName[name]; offered {
+func (f *callFinder) bare(name string) string {
+	if _, offered := f.offered[name]; offered {
 		return name
 	}
 	if dot := strings.LastIndexByte(name, '.'); dot > 0 {
-		if _, offered := b.byName[name[dot+1:]]; offered || name[:dot] == "functions" {
+		if _, offered := f.offered[name[dot+1:]]; offered || name[:dot] == "functions" {
 			return name[dot+1:]
 		}
 	}
@@ -183,7 +211,7 @@ func isNameByte(c byte) bool {
 
 // taggedCall finds <delete_task>…</delete_task>, <function=delete_task>, <invoke
 // name="delete_task"> and "Action: delete_task" with an "Action Input:".
-func (b *toolbox) taggedCall(text string) (name string, size int) { //nolint:gocyclo // one scan
+func (f *callFinder) taggedCall(text string) (name string, size int) { //nolint:gocyclo // one scan
 	if !mayBeTagged(text) {
 		return "", 0
 	}
@@ -196,19 +224,19 @@ func (b *toolbox) taggedCall(text string) (name string, size int) { //nolint:goc
 		if !found {
 			continue
 		}
-		if name := b.bare(leadingName(strings.TrimLeft(rest, " \n"))); name != "" {
+		if name := f.bare(leadingName(strings.TrimLeft(rest, " \n"))); name != "" {
 			return name, len(rest)
 		}
 	}
 	if before, rest, found := strings.Cut(text, "\nAction Input:"); found {
 		if at := strings.LastIndex(before, "Action:"); at >= 0 {
-			if name := b.bare(leadingName(strings.TrimLeft(before[at+7:], " "))); name != "" {
+			if name := f.bare(leadingName(strings.TrimLeft(before[at+7:], " "))); name != "" {
 				return name, len(rest) + len(before) - at
 			}
 		}
 	}
 	if braced {
-		if name, size := b.labelledCall(text); name != "" {
+		if name, size := f.labelledCall(text); name != "" {
 			return name, size
 		}
 	}
@@ -219,10 +247,10 @@ func (b *toolbox) taggedCall(text string) (name string, size int) { //nolint:goc
 		}
 		i += n + 1
 		name := leadingName(text[i:])
-		if _, offered := b.byName[name]; offered && strings.Contains(text[i:], "</"+name+">") {
+		if _, offered := f.offered[name]; offered && strings.Contains(text[i:], "</"+name+">") {
 			return name, len(text) - i
 		}
-		if _, offered := b.byName[name]; offered && strings.Contains(text[i:min(len(text), i+400)], "/>") {
+		if _, offered := f.offered[name]; offered && strings.Contains(text[i:min(len(text), i+400)], "/>") {
 			return name, len(text) - i
 		}
 	}
@@ -236,14 +264,14 @@ func mayBeTagged(text string) bool {
 }
 
 // labelledCall finds a line such as "FUNCTION: delete_task" with an object in the next.
-func (b *toolbox) labelledCall(text string) (name string, size int) {
+func (f *callFinder) labelledCall(text string) (name string, size int) {
 	rest := text
 	for rest != "" {
 		var line string
 		line, rest, _ = strings.Cut(rest, "\n")
 		label, name, found := strings.Cut(line, ":")
 		name = strings.Trim(name, " `*")
-		if _, offered := b.byName[name]; !found || !offered || len(label) > 40 {
+		if _, offered := f.offered[name]; !found || !offered || len(label) > 40 {
 			continue
 		}
 		if next, _, _ := strings.Cut(strings.TrimSpace(rest), "\n"); strings.Contains(next, "{") {
@@ -263,7 +291,7 @@ func leadingName(text string) string {
 
 // functionCall finds delete_task(id=3) where it is an act: a line of its own, or in
 // brackets. Of tools that are not offered it takes only what looks like nothing else.
-func (b *toolbox) functionCall(text string) (name string, size int) {
+func (f *callFinder) functionCall(text string) (name string, size int) {
 	for i, tries := 0, 0; tries < maxOpenings*4; tries++ {
 		n := strings.IndexByte(text[i:], '(')
 		if n < 0 {
@@ -275,15 +303,15 @@ func (b *toolbox) functionCall(text string) (name string, size int) {
 			start--
 		}
 		i = open + 1
-		name := b.bare(text[start:open])
+		name := f.bare(text[start:open])
 		if name == "" {
 			continue
 		}
 		end := callEnd(text, open)
-		if end < 0 || !b.isAct(text, start, end) {
+		if end < 0 || !isAct(text, start, end) {
 			continue
 		}
-		if _, offered := b.byName[name]; offered || b.looksLikeTool(name, text[open:end]) {
+		if _, offered := f.offered[name]; offered || f.looksLikeTool(name, text[open:end]) {
 			return name, end - start
 		}
 	}
@@ -310,7 +338,7 @@ func callEnd(text string, open int) int {
 }
 
 // isAct reports whether nothing but marks stands around a call in its line.
-func (b *toolbox) isAct(text string, start, end int) bool {
+func isAct(text string, start, end int) bool {
 	before := text[strings.LastIndexByte(text[:start], '\n')+1 : start]
 	after, _, _ := strings.Cut(text[end:], "\n")
 	bracketed := strings.HasSuffix(before, "[") && strings.HasPrefix(after, "]") || strings.HasSuffix(before, ">") && strings.HasPrefix(after, "<")
@@ -323,13 +351,13 @@ func (b *toolbox) isAct(text string, start, end int) bool {
 
 // looksLikeTool reports whether a name that is not offered is one of a tool: two words
 // with a verb, and arguments by name.
-func (b *toolbox) looksLikeTool(name, args string) bool {
+func (f *callFinder) looksLikeTool(name, args string) bool {
 	words := nameWords(name)
 	if len(words) < 2 || !strings.ContainsAny(args, "=:") || strings.Contains(args, ":=") {
 		return false
 	}
 	for _, word := range words {
-		if b.lexicons.tools[word] != 0 {
+		if f.verbs[word] != 0 {
 			return true
 		}
 	}

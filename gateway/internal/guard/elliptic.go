@@ -1,79 +1,69 @@
 package guard
 
-import "bytes"
+import (
+	"bytes"
+	"slices"
+)
 
 // isElliptic reports whether a participle claims without an auxiliary: at the beginning
 // of a sentence, behind its subject in a short one, or alone in a clause.
-func (r *reading) isElliptic(s *sentence, k int) bool {
-	m := &r.marks[k]
-	if r.isOrder(m) {
+func (s claimFinder) isElliptic(k int) bool {
+	m := &s.marks[k]
+	if s.isOrder(m) {
 		return false
 	}
 	lead := k
-	for lead > s.first && r.adjacent(lead-1, lead) && r.marks[lead-1].is(adverb) {
+	for lead > 0 && s.adjacent(lead-1, lead) && s.marks[lead-1].is(adverb) {
 		lead--
 	}
-	if r.isNoun(s, lead) || m.is(object) && r.hasAfter(s, k, participle) { // "Pedido 7781 cancelado."
+	if s.isNoun(lead) || m.is(object) && slices.ContainsFunc(s.marks[k+1:], isParticiple) { // "Pedido 7781 cancelado."
 		return false
 	}
-	return r.standsAlone(s, lead, k)
+	return s.standsAlone(lead, k)
 }
 
 // standsAlone reports whether a participle, with the adverbs from the mark at lead on, claims by its
 // place.
-func (r *reading) standsAlone(s *sentence, lead, k int) bool {
-	from := s.start + len(bytes.TrimRight(r.text[s.start:r.marks[lead].start], " "))
+func (s claimFinder) standsAlone(lead, k int) bool {
+	from := s.start + len(bytes.TrimRight(s.text[s.start:s.marks[lead].start], " "))
 	if from == s.start {
 		return true
 	}
-	before := r.text[from-1]
+	before := s.text[from-1]
 	if isClauseEnd(before) {
-		return r.closesSoon(s, r.marks[k].end) || s.ticked && before != ':'
+		return s.closesSoon(s.marks[k].end) || s.ticked && before != ':'
 	}
-	if r.wordCount(s) > maxElliptic {
+	if s.wordCount() > maxElliptic {
 		return false
 	}
-	return before == quoted || before == fileName || r.endsClause(s, k) && r.namesThing(s, k) || r.leads(s, k)
+	return before == quoted || before == fileName || s.endsClause(k) && s.namesThing(k) || s.leads(k)
 }
 
-// isNoun reports whether an article is right before a mark: "the updated plan", "my order".
-func (r *reading) isNoun(s *sentence, k int) bool {
-	return k > s.first && r.marks[k-1].is(article) && r.adjacent(k-1, k)
-}
-
-// hasAfter reports whether a sentence has a mark of some roles behind one.
-func (r *reading) hasAfter(s *sentence, k int, roles role) bool {
-	for k++; k < s.last; k++ {
-		if r.marks[k].is(roles) {
-			return true
-		}
-	}
-	return false
-}
+func isParticiple(m mark) bool { return m.is(participle) }
 
 // isOrder reports whether a verb without an auxiliary may be an order, or a noun: "run",
 // "set", and all of Arabic and Chinese.
-func (r *reading) isOrder(m *mark) bool {
-	return r.language.framed || r.language.english && m.is(ask)
+func (s claimFinder) isOrder(m *mark) bool {
+	return s.language.framed || s.language.english && m.is(ask)
 }
 
 // namesThing reports whether a thing is named, or quoted, before a mark.
-func (r *reading) namesThing(s *sentence, k int) bool {
-	for i := s.first; i < k; i++ {
-		if m := &r.marks[i]; m.is(object) || m.is(ask) && i > s.first && r.marks[i-1].is(article) && r.adjacent(i-1, i) {
+func (s claimFinder) namesThing(k int) bool {
+	for i := range k {
+		if m := &s.marks[i]; m.is(object) || m.is(ask) && i > 0 && s.marks[i-1].is(article) && s.adjacent(i-1, i) {
 			return true
 		}
 	}
-	before := r.text[s.start:r.marks[k].start]
-	return bytes.IndexByte(before, quoted) >= 0 || r.repeats(before) > 0
+	before := s.text[s.start:s.marks[k].start]
+	return bytes.IndexByte(before, quoted) >= 0 || s.echo.repeats(before) > 0
 }
 
 // leads reports whether a sentence is no more than a thing, at its beginning, and the one
 // verb behind it: "Pix de R$ 150,00 enviado para a Júlia."
-func (r *reading) leads(s *sentence, k int) bool {
+func (s claimFinder) leads(k int) bool {
 	begun := false
-	for i := s.first; i < s.last; i++ {
-		m := &r.marks[i]
+	for i := range s.marks {
+		m := &s.marks[i]
 		switch {
 		case i > k && m.is(frame|passive|participle|done|doing|negation|refusal|failure) && !m.is(object|common):
 			return false
@@ -84,5 +74,5 @@ func (r *reading) leads(s *sentence, k int) bool {
 			return false
 		}
 	}
-	return begun || r.repeats(r.text[s.start:r.marks[k].start]) > 0
+	return begun || s.echo.repeats(s.text[s.start:s.marks[k].start]) > 0
 }

@@ -3,9 +3,7 @@ package guard
 import (
 	"sync"
 
-	"github.com/callgate/callgate/gateway/internal/conversation"
 	"github.com/callgate/callgate/gateway/internal/ledger"
-	"github.com/callgate/callgate/internal/plaintext"
 )
 
 // DefaultThreshold is the score from which an answer is a ghost. On the first runs of seven blind sets
@@ -71,29 +69,22 @@ type Answer struct {
 // Case is one request whose answer is judged. It is used by one goroutine and for one
 // choice of the answer.
 type Case struct {
-	guard       *Guard
-	ledger      *ledger.Ledger
-	chat        *conversation.Conversation
-	names       []string
-	choice      Choice
-	last        int // the last message of the user, or -1
-	unmet       []expected
-	tools       *toolbox        // nil until they are needed
-	turn        []called        // the calls since the user spoke
-	calledNames map[string]bool // their names, nil if there are none
-	before      []tool          // those of earlier turns; nil until they are needed
-	wish        *wish           // nil until it is needed
-	stream      stream
-	room        room
+	guard   *Guard
+	talk    talk
+	demand  demand
+	turn    turn
+	history history
+	wish    wish // read with the first answer
+	stream  stream
+	room    room
 }
 
 // room is what a case needs to judge, and leaves to the next one.
 type room struct {
-	wish    wish
 	said    [1 + wishContext]*reading
 	signals []Signal
 	claims  []claim
-	turn    []called
+	echo    echo
 }
 
 // cases are those that are over.
@@ -101,22 +92,14 @@ var cases = sync.Pool{New: func() any { return &Case{} }}
 
 // Free gives a case back that nobody asks any more. Its verdicts stay.
 func (k *Case) Free() {
-	if k.wish != nil {
-		for _, r := range k.wish.said {
-			k.guard.lexicons.free(r)
-		}
+	for _, r := range k.wish.said {
+		k.guard.lexicons.free(r)
 	}
 	clear(k.room.signals)
 	clear(k.room.claims)
-	clear(k.turn)
-	*k = Case{room: room{signals: k.room.signals[:0], claims: k.room.claims[:0], turn: k.turn[:0]}}
+	clear(k.turn.calls)
+	*k = Case{room: room{signals: k.room.signals[:0], claims: k.room.claims[:0]}, turn: turn{calls: k.turn.calls[:0]}}
 	cases.Put(k)
-}
-
-// called is a call of this turn.
-type called struct {
-	tool
-	call *ledger.Call // nil if only its name is looked at
 }
 
 // Begin takes a request: the ledger of its calls, the names of the tools that it offers, and its
@@ -125,104 +108,21 @@ type called struct {
 func (g *Guard) Begin(l *ledger.Ledger, tools []string, choice Choice) *Case {
 	c := l.Conversation
 	k := cases.Get().(*Case) //nolint:forcetypeassert // there is nothing else in it
-	k.guard, k.ledger, k.chat, k.names, k.choice, k.last = g, l, c, tools, choice, l.Last()
-	if len(tools) > 0 && !choice.None && g.intents != nil && k.last >= 0 {
-		k.unmet = g.intents.expect(g.lexicons, c.Said(c.Messages[k.last]), tools, l.Turn())
+	k.guard, k.talk = g, talk{lexicons: g.lexicons, chat: c, last: l.Last()}
+	k.turn.ledger, k.history = l, history{talk: &k.talk, ledger: l}
+	k.demand = demand{choice: choice, offered: tools}
+	if !k.demand.isIdle() && g.intents != nil && l.Last() >= 0 {
+		k.demand.unmet = g.intents.expect(g.lexicons, c.Said(c.Messages[l.Last()]), tools, l.Turn())
 	}
 	return k
 }
 
-// recent is how many calls of a turn are looked at with their arguments and results. Of
-// the ones before only the names are known, each once.
-const recent = 64
-
 // prepare reads the request, which only answers without a call need.
 func (k *Case) prepare() {
-	if k.tools != nil {
+	if k.talk.tools != nil {
 		return
 	}
-	k.tools = k.guard.toolboxes.get(k.guard.lexicons, k.names)
-	k.ledger.Named(k.tools)
-	list := k.ledger.Turn()
-	if len(list) == 0 {
-		return
-	}
-	k.calledNames, k.turn = make(map[string]bool, min(len(list), recent)), k.room.turn[:0]
-	from := max(0, len(list)-recent)
-	for i := range list {
-		e := &list[i]
-		if known := k.calledNames[e.Name]; i < from && (known || len(k.turn) == maxTools) {
-			continue
-		}
-		k.calledNames[e.Name] = true
-		c := called{tool: k.tools.get(e.Name)}
-		if i >= from {
-			c.call = e
-			if c.actions&anything != 0 && e.Kind == ledger.Reads {
-				c.actions, c.vague = finds, false
-			}
-		}
-		k.turn = append(k.turn, c)
-	}
-}
-
-// KindOf is what a tool does by its name, in any language.
-func (b *toolbox) KindOf(name string) ledger.Kind {
-	switch t := b.get(name); {
-	case t.actions&anything != 0:
-	case t.actions&changes == 0:
-		return ledger.Reads
-	case t.actions&finds == 0:
-		return ledger.Changes
-	}
-	return ledger.Unknown
-}
-
-// answered reports whether a call of this turn has a result that is looked at.
-func (c *called) answered() bool { return c.call != nil && c.call.Answered() }
-
-// hasFailed reports whether the result of a call says so.
-func (k *Case) hasFailed(c *called) bool { return c.call != nil && k.ledger.Failed(c.call) }
-
-// readText reads the answer, and with the first one the user's message.
-func (k *Case) readText(text string) *reading {
-	to := ""
-	if len(text) <= shortAnswer && k.last >= 0 { // "Task removed."
-		to = k.edges(k.last)
-	}
-	r := k.guard.lexicons.readAnswer(text, k.tools.local, to)
-	if k.wish == nil {
-		k.wish = &k.room.wish
-		k.readWish(r.language)
-	}
-	return r
-}
-
-// edges is what is read of a message: its beginning and its end.
-func (k *Case) edges(message int) string {
-	return plaintext.Ends(k.chat.Saying(k.chat.Messages[message]), maxWish, wishEdge)
-}
-
-// shortAnswer is the length in bytes of an answer whose language the user's message tells too.
-const shortAnswer = 120
-
-// earlier returns the tools that were called in the turns before.
-func (k *Case) earlier() []tool {
-	if k.before != nil {
-		return k.before
-	}
-	k.before = []tool{}
-	seen := map[string]bool{}
-	for _, m := range k.chat.Messages[:max(k.last, 0)] {
-		if m.Role != conversation.Assistant || m.Calls.Empty() {
-			continue
-		}
-		for _, call := range k.chat.Calls(m) {
-			if !seen[call.Name] {
-				seen[call.Name] = true
-				k.before = append(k.before, k.tools.get(call.Name))
-			}
-		}
-	}
-	return k.before
+	k.talk.tools = k.guard.toolboxes.get(k.guard.lexicons, k.demand.offered)
+	k.turn.ledger.Named(k.talk.tools)
+	k.turn.read(k.talk.tools)
 }

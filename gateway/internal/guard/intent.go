@@ -93,28 +93,26 @@ func foldWords(text string) []byte { return foldString(strings.Join(strings.Fiel
 func (l *lexicons) wants(text string) func(at int) bool {
 	r := l.newReading()
 	r.text = append(r.text[:0], text...)
-	best, hits := r.scan(l, nil, make([]int, maxLanguages)[:len(l.languages)])
-	r.choose(l, hits, best)
-	l.done(hits)
-	r.split()
+	best, hits := l.recognize(r, nil, make([]int, maxLanguages)[:len(l.languages)])
+	l.finish(r, hits, best)
 	return func(at int) bool {
 		i := slices.IndexFunc(r.sentences, func(s sentence) bool { return at < s.end })
 		if i < 0 {
 			return true
 		}
 		s := &r.sentences[i]
-		if s.closed == '?' || r.asks(s) || r.isOpened(s) {
+		if s.closed == '?' || s.asks() || isOpened(s) {
 			return true
 		}
 		clause := at
 		for clause > s.start && !isClauseEnd(r.text[clause-1]) {
 			clause--
 		}
-		for k := s.first; k < s.last; k++ {
-			m := &r.marks[k]
+		for k := range s.marks {
+			m := &s.marks[k]
 			switch {
 			case m.start < clause || m.start > at:
-			case m.is(telling) && r.opensClause(m.start) && m.end <= at, r.isReported(s, k) && m.start <= at && at < m.end:
+			case m.is(telling) && s.opensClause(m.start) && m.end <= at, isReported(s, k) && m.start <= at && at < m.end:
 				return false
 			}
 		}

@@ -93,13 +93,13 @@ func TestShortcuts(t *testing.T) {
 		for i := range r.sentences {
 			s := &r.sentences[i]
 			var roles role
-			for _, m := range r.marks[s.first:s.last] {
+			for _, m := range s.marks {
 				roles |= m.roles
 			}
 			if roles != s.roles {
 				t.Errorf("%q: sentence %d: got the roles %b, want %b", text, i, s.roles, roles)
 			}
-			if claims := r.sentenceClaims(nil, s, i); len(claims) > 0 && !s.has(claiming) {
+			if claims := (claimFinder{s, &echo{}}).find(nil, i); len(claims) > 0 && !s.has(claiming) {
 				t.Errorf("%q: sentence %d claims %v without a word for it", text, i, claims)
 			}
 		}
@@ -109,7 +109,7 @@ func TestShortcuts(t *testing.T) {
 				t.Errorf("%q: got a digit at %d from %d on, want it %d behind", r.text, got, i, want)
 			}
 		}
-		for _, find := range []func(string) (string, int){b.jsonCall, b.taggedCall, b.functionCall} {
+		for _, find := range []func(string) (string, int){b.calls.jsonCall, b.calls.taggedCall, b.calls.functionCall} {
 			if name, _ := find(text); name != "" && !mayBeCall(text) {
 				t.Errorf("%q: the call of %s is passed over", text, name)
 			}

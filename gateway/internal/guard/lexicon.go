@@ -16,11 +16,9 @@ var lexiconFiles embed.FS
 // lexicons are all words that the guard knows.
 type lexicons struct {
 	words     *trie
-	builder   *trieBuilder // nil when all are read
-	meanings  [][]meaning  // by word; there is none of number 0; nil when all are read
-	lists     [][]meaning  // by pattern: thousands of words mean the same, and have one
-	spoken    []spoken     // by pattern
-	spokenBy  [][]spoken   // by pattern: of each language
+	lists     [][]meaning // by pattern: thousands of words mean the same, and have one
+	spoken    []spoken    // by pattern
+	spokenBy  [][]spoken  // by pattern: of each language
 	languages []language
 	english   int                // the place of English in languages
 	tools     map[string]actions // words in the names of tools
@@ -41,6 +39,13 @@ type language struct {
 	final bool
 }
 
+// lexiconReader takes the lines of the files.
+type lexiconReader struct {
+	lexicons *lexicons
+	words    *trieBuilder
+	meanings [][]meaning // by word; there is none of number 0
+}
+
 // loadLexicons reads the files of the folder, which are part of the program, so that an
 // error is a mistake of its own. It takes some 100 milliseconds, once.
 var loadLexicons = sync.OnceValue(func() *lexicons {
@@ -52,8 +57,9 @@ var loadLexicons = sync.OnceValue(func() *lexicons {
 })
 
 func readLexicons(fsys fs.FS) (*lexicons, error) {
-	l := &lexicons{builder: newTrieBuilder(), meanings: make([][]meaning, 1), tools: map[string]actions{}, idle: map[string]bool{}}
+	l := &lexicons{tools: map[string]actions{}, idle: map[string]bool{}}
 	l.spelled = spellings{exact: map[string]things{}, open: map[string]things{}}
+	r := &lexiconReader{lexicons: l, words: newTrieBuilder(), meanings: make([][]meaning, 1)}
 	names, err := fs.Glob(fsys, "lexicon/*.txt")
 	if err != nil {
 		return nil, err
@@ -64,7 +70,7 @@ func readLexicons(fsys fs.FS) (*lexicons, error) {
 			return nil, err
 		}
 		code := strings.TrimSuffix(path.Base(name), ".txt")
-		add := l.addWords
+		add := r.addWords
 		if code == "tools" {
 			add = l.addTools
 		} else {
@@ -80,8 +86,8 @@ func readLexicons(fsys fs.FS) (*lexicons, error) {
 	if len(l.languages) > maxLanguages {
 		return nil, fmt.Errorf("got %d languages, want at most %d, which are bits of spoken", len(l.languages), maxLanguages)
 	}
-	l.builder.renumber(l.sort())
-	l.words, l.builder = l.builder.trie(), nil
+	r.sort()
+	l.words = r.words.trie()
 	l.speak()
 	return l, nil
 }
@@ -129,15 +135,16 @@ func alternatives(item string) []string {
 	return all
 }
 
-// sort puts words together that mean the same, and returns the number of each's pattern.
-func (l *lexicons) sort() (patterns []int32) {
+// sort puts words together that mean the same: they have one pattern.
+func (r *lexiconReader) sort() {
 	type known struct {
 		pattern int32 // of what is in front of it
 		last    meaning
 	}
-	numbers := map[known]int32{}
-	patterns, l.lists = make([]int32, len(l.meanings)), make([][]meaning, 1)
-	for word, list := range l.meanings {
+	numbers, l := map[known]int32{}, r.lexicons
+	patterns := make([]int32, len(r.meanings))
+	l.lists = make([][]meaning, 1)
+	for word, list := range r.meanings {
 		for i, m := range list {
 			k := known{patterns[word], m}
 			if numbers[k] == 0 {
@@ -147,8 +154,7 @@ func (l *lexicons) sort() (patterns []int32) {
 			patterns[word] = numbers[k]
 		}
 	}
-	l.meanings = nil
-	return patterns
+	r.words.renumber(patterns)
 }
 
 func (l *lexicons) addTools(key string, items []string) error {
@@ -168,7 +174,8 @@ func (l *lexicons) addTools(key string, items []string) error {
 	return nil
 }
 
-func (l *lexicons) addWords(key string, items []string) error {
+func (r *lexiconReader) addWords(key string, items []string) error {
+	l := r.lexicons
 	current := &l.languages[len(l.languages)-1]
 	name, of, _ := strings.Cut(key, " ")
 	if name == "order" {
@@ -193,23 +200,23 @@ func (l *lexicons) addWords(key string, items []string) error {
 		m.things.known = 1 << bit
 	}
 	for _, item := range items {
-		l.addWord(item, m)
+		r.addWord(item, m)
 	}
 	return nil
 }
 
-func (l *lexicons) addWord(item string, m meaning) {
+func (r *lexiconReader) addWord(item string, m meaning) {
 	word, open := strings.CutSuffix(item, "*")
 	folded := string(foldString(word))
 	if m.roles == object {
-		l.spelled.add(folded, open, m.things)
+		r.lexicons.spelled.add(folded, open, m.things)
 	}
-	pattern := l.builder.add(folded, open)
+	pattern := r.words.add(folded, open)
 	if *pattern == 0 {
-		*pattern = int32(len(l.meanings))
-		l.meanings = append(l.meanings, nil)
+		*pattern = int32(len(r.meanings))
+		r.meanings = append(r.meanings, nil)
 	}
-	list := l.meanings[*pattern]
+	list := r.meanings[*pattern]
 	for i := range list {
 		if list[i].language == m.language {
 			list[i].roles |= m.roles
@@ -218,5 +225,5 @@ func (l *lexicons) addWord(item string, m meaning) {
 			return
 		}
 	}
-	l.meanings[*pattern] = append(list, m)
+	r.meanings[*pattern] = append(list, m)
 }

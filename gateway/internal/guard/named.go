@@ -5,8 +5,6 @@ import (
 	"sort"
 	"strings"
 	"unicode/utf8"
-
-	"github.com/callgate/callgate/internal/plaintext"
 )
 
 // name is a thing that an answer calls by its name: an address, a file, a quotation.
@@ -23,88 +21,18 @@ const (
 	// maxNames bounds the names of a claim, and maxListed the items of a list behind it.
 	maxNames  = 16
 	maxListed = 8
-	// maxArgs bounds the arguments that are searched for a name. Longer ones are texts,
-	// which name much that no call is for. maxSaid bounds all of them and their results.
-	maxArgs = 2 << 10
-	maxSaid = 32 << 10
 )
-
-// leftOut returns the tool that was called for one of the things that a claim lists, and
-// not for another, or "": "I've blocked ann@mail.example and bob@mail.example" behind one
-// call with one address. Nothing is said of tools that can do anything, and of calls
-// whose arguments name none of the things.
-func (j *judgement) leftOut(c *claim) string {
-	if c.looksUp() || c.general {
-		return ""
-	}
-	names := j.text.listed(c.sentence)
-	if len(names) < 2 {
-		return ""
-	}
-	tool, said := j.saidTo(c)
-	if tool == "" {
-		return ""
-	}
-	in, out := false, false
-	for _, n := range names {
-		if strings.Contains(said, strings.ToLower(n.text)) {
-			in = true
-		} else {
-			out = true
-		}
-	}
-	if in && out {
-		return tool
-	}
-	return ""
-}
-
-// maxResult bounds how much of a result is looked at, in bytes.
-const maxResult = 4 << 10
-
-// saidTo returns the tool whose calls of this turn did what is claimed, with all that was
-// said to it and that it said, in lower case. It is "" if there is none, or several, or
-// not all of it can be read.
-func (j *judgement) saidTo(c *claim) (tool, said string) {
-	var b strings.Builder
-	for i := range j.turn {
-		t := &j.turn[i]
-		if !did(&t.tool, c) {
-			continue
-		}
-		if t.actions&anything != 0 || !t.answered() || tool != "" && tool != t.name {
-			return "", ""
-		}
-		args := t.call.Args()
-		if len(args) > maxArgs {
-			return "", ""
-		}
-		tool = t.name
-		result := j.ledger.Said(t.call)
-		b.Write(args)
-		b.WriteByte('\n')
-		b.WriteString(plaintext.Ends(result, maxResult, maxResult/2))
-		b.WriteByte('\n')
-		if b.Len() > maxSaid {
-			return "", ""
-		}
-	}
-	if said = b.String(); strings.Contains(said, `\`) { // escapes hide names
-		return "", ""
-	}
-	return tool, strings.ToLower(said)
-}
 
 // listed returns the names of one kind that a sentence lists side by side, or that the
 // lines behind it begin with if it ends in a colon.
-func (r *reading) listed(sentence int) []name {
+func listed(r *reading, sentence int) []name {
 	s := &r.sentences[sentence]
 	if s.closed == ':' {
-		return r.listedBelow(sentence)
+		return listedBelow(r, sentence)
 	}
 	var row []name
-	for _, n := range r.names(s.start, s.end) {
-		if last := len(row) - 1; last >= 0 && (row[last].kind != n.kind || !r.isListed(row[last].end, n.start)) {
+	for _, n := range names(r, s.start, s.end) {
+		if last := len(row) - 1; last >= 0 && (row[last].kind != n.kind || !isListed(r, row[last].end, n.start)) {
 			if len(row) > 1 {
 				return row
 			}
@@ -116,14 +44,14 @@ func (r *reading) listed(sentence int) []name {
 }
 
 // listedBelow returns the quotations that the lines behind a sentence begin with.
-func (r *reading) listedBelow(sentence int) (list []name) {
+func listedBelow(r *reading, sentence int) (list []name) {
 	rest := r.sentences[sentence+1:]
 	for i := range rest[:min(len(rest), 3*maxListed)] {
 		s := &rest[i]
 		if s.start == 0 || r.text[s.start-1] != '\n' || r.text[s.start] != quoted {
 			continue
 		}
-		if found := r.names(s.start, s.start+1); len(found) > 0 && len(list) < maxListed {
+		if found := names(r, s.start, s.start+1); len(found) > 0 && len(list) < maxListed {
 			list = append(list, found[0])
 		}
 	}
@@ -131,7 +59,7 @@ func (r *reading) listedBelow(sentence int) (list []name) {
 }
 
 // names returns the names in a part of the text.
-func (r *reading) names(start, end int) (list []name) {
+func names(r *reading, start, end int) (list []name) {
 	quote := countQuotes(r.text[:start])
 	marks := r.marks[sort.Search(len(r.marks), func(i int) bool { return r.marks[i].start >= start }):]
 	for i := start; i < end && len(list) < maxNames; i++ {
@@ -150,7 +78,7 @@ func (r *reading) names(start, end int) (list []name) {
 			continue
 		}
 		m := &marks[0]
-		text := r.word(m)
+		text := string(r.text[m.start:m.end])
 		kind := byte(fileName)
 		if strings.IndexByte(text, '@') > 0 {
 			kind = '@'
@@ -169,7 +97,7 @@ func countQuotes(text []byte) int {
 
 // isListed reports whether nothing but a comma or a word such as "and" is between two
 // places.
-func (r *reading) isListed(from, to int) bool {
+func isListed(r *reading, from, to int) bool {
 	between := bytes.Trim(r.text[from:to], " ,'")
 	if len(between) == 0 {
 		return true

@@ -37,15 +37,15 @@ var playWords = []string{
 }
 
 // isPlayed reports whether an answer is a part in a play that the user asked for.
-func (k *Case) isPlayed(answer string) bool {
+func (t *talk) isPlayed(answer string) bool {
 	if !isStaged(answer) {
 		return false
 	}
 	left := maxPlayed
-	for i := k.last; i >= 0 && left > 0; i-- {
-		if m := k.chat.Messages[i]; m.Role == conversation.User {
+	for i := t.last; i >= 0 && left > 0; i-- {
+		if m := t.chat.Messages[i]; m.Role == conversation.User {
 			left--
-			if asksToPlay(string(foldWords(plaintext.Ends(k.chat.Said(m), maxPlayText, maxPlayText/2)))) {
+			if asksToPlay(string(foldWords(plaintext.Ends(t.chat.Said(m), maxPlayText, maxPlayText/2)))) {
 				return true
 			}
 		}

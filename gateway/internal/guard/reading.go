@@ -1,29 +1,8 @@
 package guard
 
-import (
-	"bytes"
-	"slices"
-	"unicode/utf8"
-)
+import "slices"
 
-// mark is a word of a text that means something in the text's language.
-type mark struct {
-	start, end int
-	*meaning
-}
-
-// sentence is a part of a text. first and last are its marks: marks[first:last].
-type sentence struct {
-	start, end  int
-	first, last int
-	roles       role // of all its marks
-	// closed is what ends it: one of . ? ! : or a line's end.
-	closed byte
-	// ticked says that a picture stands at its beginning or its end which says "done".
-	ticked bool
-}
-
-// reading is what was read of a text.
+// reading is what was read of a text. It is not changed any more.
 type reading struct {
 	plain
 	language *language // English if the text has no word that is known
@@ -31,23 +10,14 @@ type reading struct {
 	// alsoComposes says that it asks for a text in the language that was expected, and is
 	// in another: "traduce: I have sent it".
 	alsoComposes bool
-	// answers are the messages of the user that it answers, and told the beginnings of the
-	// words of their own, once they are needed: "bisc" and "boos" of "move Biscuit's booster".
-	answers   []*reading
-	told      [][]byte
-	marks     []mark
-	roles     role      // of all marks in sentences
-	both      []meaning // of words that have two
-	sentences []sentence
+	marks        []mark
+	roles        role      // of all marks in sentences
+	both         []meaning // of words that have two
+	sentences    []sentence
 }
 
-// Bounds of what is kept of a text. No answer that means anything comes near.
-const (
-	maxHits     = 1 << 14
-	maxSentence = 700 // bytes; what is longer is cut
-	// sentenceLength is that of a short one, in bytes.
-	sentenceLength = 60
-)
+// maxHits bounds what is kept of a text. No answer that means anything comes near.
+const maxHits = 1 << 14
 
 // Weights that tell a text's language: small words tell it better than others, which
 // languages borrow, and the language of the answer is most likely the user's.
@@ -62,19 +32,18 @@ func (l *lexicons) read(text string, local *localWords, expected *language) *rea
 	r := l.newReading()
 	r.plain = makePlain(r.plain, text)
 	scores := make([]int, maxLanguages)[:len(l.languages)]
+	likely := -1
 	for i := range l.languages {
 		if expected == &l.languages[i] {
-			scores[i] = expectedScore
+			scores[i], likely = expectedScore, i
 		}
 	}
-	best, hits := r.scan(l, local, scores)
-	if expected != nil && expected != r.language {
-		r.choose(l, hits, slices.IndexFunc(l.languages, func(g language) bool { return g.code == expected.code }))
+	best, hits := l.recognize(r, local, scores)
+	if expected != nil && likely != best {
+		r.choose(l, hits, likely)
 		r.alsoComposes = r.howMany(composing) > 0
 	}
-	r.choose(l, hits, best)
-	l.done(hits)
-	r.split()
+	l.finish(r, hits, best)
 	return r
 }
 
@@ -91,17 +60,15 @@ func (l *lexicons) readAnswer(text string, local *localWords, to string) *readin
 		l.done(hits)
 		l.free(asked)
 	}
-	best, hits := r.scan(l, local, scores)
-	r.choose(l, hits, best)
-	l.done(hits)
-	r.split()
+	best, hits := l.recognize(r, local, scores)
+	l.finish(r, hits, best)
 	return r
 }
 
-// scan finds words of all languages, and the language that has most of them.
-func (r *reading) scan(l *lexicons, local *localWords, scores []int) (best int, found *hits) {
-	hits := l.scan(r.text, local)
-	l.score(hits.list, scores)
+// recognize finds words of all languages, and the language that has most of them.
+func (l *lexicons) recognize(r *reading, local *localWords, scores []int) (best int, found *hits) {
+	found = l.scan(r.text, local)
+	l.score(found.list, scores)
 	best = l.english
 	for i, score := range scores {
 		if score > scores[best] {
@@ -109,7 +76,14 @@ func (r *reading) scan(l *lexicons, local *localWords, scores []int) (best int, 
 		}
 	}
 	r.language, r.known = &l.languages[best], scores[best] > 0
-	return best, hits
+	return best, found
+}
+
+// finish keeps the hits of a language, and cuts the text into sentences.
+func (l *lexicons) finish(r *reading, found *hits, language int) {
+	r.choose(l, found, language)
+	l.done(found)
+	r.split()
 }
 
 // choose keeps the hits of a language. Of those that begin at one place the longest
@@ -153,133 +127,6 @@ func find(list []meaning, language int) *meaning {
 	return nil
 }
 
-// split cuts the text into sentences.
-func (r *reading) split() {
-	r.sentences = slices.Grow(r.sentences[:0], len(r.text)/sentenceLength+2)
-	start, next := 0, 0
-	for i := 0; ; {
-		for limit := min(len(r.text), start+maxSentence+1); i < limit && !mayClose[r.text[i]]; {
-			i++
-		}
-		if i == len(r.text) {
-			break
-		}
-		closed, size := r.boundary(i, start)
-		if size == 0 {
-			i++
-			continue
-		}
-		next = r.addSentence(start, i, next, closed)
-		i += size
-		start = i
-	}
-	r.addSentence(start, len(r.text), next, 0)
-}
-
-// mayClose are the bytes that a sentence may be closed by, or by what they begin.
-var mayClose = [256]bool{
-	'\n': true, '!': true, '?': true, tick: true, '.': true, 0xe3: true, 0xd8: true, 0xe0: true, 0xe2: true, 0xdb: true,
-}
-
-// boundary returns what closes a sentence at a place and its length, or 0.
-func (r *reading) boundary(i, start int) (closed byte, size int) {
-	switch c := r.text[i]; c {
-	case '\n', '!', '?':
-		return c, 1
-	case tick:
-		return tick, 1
-	case '.':
-		if i+1 < len(r.text) && r.text[i+1] > ' ' && r.text[i+1] != ')' {
-			return 0, 0
-		}
-		if !r.language.english && r.isOrdinal(i) {
-			return 0, 0
-		}
-		if r.isAbbreviation(i, start) {
-			return 0, 0
-		}
-		return c, 1
-	case 0xe3, 0xd8, 0xe0, 0xe2, 0xdb:
-		switch char, n := utf8.DecodeRune(r.text[i:]); char {
-		case '。', '।', '۔', '…':
-			return '.', n
-		case '؟':
-			return '?', n
-		}
-	}
-	if i-start > maxSentence && r.text[i] == ' ' {
-		return '.', 1
-	}
-	return 0, 0
-}
-
-// isOrdinal reports whether the point at i belongs to a number: "am 3. Mai".
-func (r *reading) isOrdinal(i int) bool {
-	from := i
-	for from > 0 && isDigit(r.text[from-1]) {
-		from--
-	}
-	return from < i && i-from <= 2 && (from == 0 || r.text[from-1] == ' ')
-}
-
-// maxAbbreviation is the length in bytes of the longest abbreviation that ends with a point within a sentence.
-const maxAbbreviation = 6
-
-// isAbbreviation reports whether the point at i ends one.
-func (r *reading) isAbbreviation(i, start int) bool {
-	from := i
-	for from > start && i-from <= maxAbbreviation && r.text[from-1] > ' ' && !isClauseEnd(r.text[from-1]) {
-		from--
-	}
-	switch string(r.text[from:i]) {
-	case "mr", "mrs", "ms", "dr", "prof", "st", "vs", "approx",
-		"nr", "hr", "ca", "bzw", "inkl", "str", "evtl",
-		"m", "mme", "sr", "sra", "srta", "dra", "sig", "dott", "avv",
-		"p", "ul", "godz", "им", "ул", "г", "вул", "mevr", "dhr",
-		"z", "b", "e", "g", "i", "fa", "art", "s", "d":
-		return true
-	}
-	return false
-}
-
-// addSentence adds a sentence, unless it is empty, and returns the mark behind it.
-func (r *reading) addSentence(start, end, first int, closed byte) int {
-	for start < end && (r.text[start] == ' ' || r.text[start] == '.') {
-		start++
-	}
-	for end > start && r.text[end-1] == ' ' {
-		end--
-	}
-	last := first
-	var roles role
-	for last < len(r.marks) && r.marks[last].start < end {
-		roles |= r.marks[last].roles
-		last++
-	}
-	r.roles |= roles
-	if start == end {
-		if n := len(r.sentences); n > 0 && closed == '?' {
-			r.sentences[n-1].closed = closed
-		}
-		return last
-	}
-	if closed == '\n' && r.text[end-1] == ':' {
-		closed = ':'
-	}
-	ticked := closed == tick || start > 0 && bytes.LastIndexByte(r.text[max(0, start-2):start], tick) >= 0
-	r.sentences = append(r.sentences, sentence{start, end, first, last, roles, closed, ticked})
-	return last
-}
-
-// isClauseEnd reports whether a byte separates the parts of a sentence.
-func isClauseEnd(c byte) bool {
-	switch c {
-	case ',', ';', ':', '(', ')', '[', ']', '\n', '.', '!', '?', tick:
-		return true
-	}
-	return false
-}
-
 // about returns what a text is about.
 func (r *reading) about() (t things) {
 	for i := range r.marks {
@@ -288,4 +135,40 @@ func (r *reading) about() (t things) {
 	return t
 }
 
-func (r *reading) word(m *mark) string { return string(r.text[m.start:m.end]) }
+func (r *reading) howMany(roles role) (n int) {
+	for i := range r.marks {
+		n += count(r.marks[i].is(roles))
+	}
+	return n
+}
+
+// hasAny reports whether a sentence of a text has a mark of some roles.
+func (r *reading) hasAny(roles role) bool { return r.roles&roles != 0 }
+
+// isQuestion reports whether a text has a sentence with a question mark.
+func (r *reading) isQuestion() bool {
+	return slices.ContainsFunc(r.sentences, func(s sentence) bool { return s.closed == '?' })
+}
+
+// asked returns the sentence that asks the user something at the end, or -1.
+func (r *reading) asked() int {
+	last := len(r.sentences) - 1
+	for last > 0 && r.sentences[last].closed != '?' && r.sentences[last].has(closing) {
+		last--
+	}
+	if last < 0 || r.sentences[last].closed != '?' && !r.sentences[last].has(question) {
+		return -1
+	}
+	return last
+}
+
+// lastAsked returns the last sentence that asks, wherever it is, but for what closes a text, or -1.
+func (r *reading) lastAsked() int {
+	for i := len(r.sentences) - 1; i >= 0; i-- {
+		s := &r.sentences[i]
+		if !s.has(closing) && (s.closed == '?' || s.asksByWord()) {
+			return i
+		}
+	}
+	return -1
+}

@@ -10,42 +10,32 @@ const (
 	referenceWeight = 0.6
 )
 
-// references looks for the number of something that the user wants to be made, which only
-// a call would have brought: "work order WO-2231", "pod numerem 7741".
-func (j *judgement) references() {
-	w := j.wish
-	if len(j.turn) > 0 || j.figures == 0 || w.holdsBack() || w.composes || w.asks {
-		return
+// invented returns the word in front of the number of something that the user wants to be made, which only
+// a call would have brought: "work order WO-2231", "pod numerem 7741". told is the JSON of the conversation.
+func invented(r *reading, w *wish, told []byte) (word string, found bool) {
+	if w.holdsBack() || w.composes || w.asks {
+		return "", false
 	}
-	r := j.text
 	for i := range r.sentences {
 		s := &r.sentences[i]
 		if s.closed == '?' || s.has(hypothetical|refusal|failure|hedge) {
 			continue
 		}
-		for k := s.first; k < s.last; k++ {
-			m := &r.marks[k]
-			if m.is(reference) && j.isInvented(m.end, min(s.end, m.end+referenceGap)) {
-				j.referred = true
-				j.add(SignalUnsourced, referenceWeight, r.word(m))
-				return
+		for k := range s.marks {
+			m := &s.marks[k]
+			if m.is(reference) && isInvented(s.text[m.end:max(m.end, min(s.end, m.end+referenceGap))], told) {
+				return s.word(m), true
 			}
 		}
 	}
+	return "", false
 }
 
 // isInvented reports whether the first number of a part of the answer may be that of a
 // thing, and is nowhere in the conversation.
-func (j *judgement) isInvented(from, to int) (invented bool) {
-	if from >= to {
-		return false
-	}
-	figures(j.text.text[from:to], func(figure []byte) bool {
-		digits := 0
-		for _, c := range figure {
-			digits += count(isDigit(c))
-		}
-		invented = digits >= referenceDigits && !containsWord(j.chat.Text, figure)
+func isInvented(part, told []byte) (invented bool) {
+	figures(part, func(figure []byte) bool {
+		invented = countDigits(figure) >= referenceDigits && !containsWord(told, figure)
 		return false
 	})
 	return invented

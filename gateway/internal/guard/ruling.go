@@ -74,20 +74,20 @@ func (k *Case) Question(a Answer) string {
 	part := func(title, text string, limit int) {
 		fmt.Fprintf(&b, "--- %s\n%s\n", title, plaintext.Ends(text, limit, limit/2))
 	}
-	part("tools", strings.Join(k.names[:min(len(k.names), maxTools)], ", "), maxAskedText)
-	for i := k.last - 1; i >= 0; i-- {
-		if m := k.chat.Messages[i]; m.Role == conversation.Assistant && m.Calls.Empty() {
-			part("the assistant before", k.chat.Said(m), maxAskedText)
+	part("tools", strings.Join(k.demand.offered[:min(len(k.demand.offered), maxTools)], ", "), maxAskedText)
+	for i := k.talk.last - 1; i >= 0; i-- {
+		if m := k.talk.chat.Messages[i]; m.Role == conversation.Assistant && m.Calls.Empty() {
+			part("the assistant before", k.talk.chat.Said(m), maxAskedText)
 			break
 		}
 	}
-	if k.last >= 0 {
-		part("the user", k.chat.Said(k.chat.Messages[k.last]), maxAskedText)
+	if k.talk.last >= 0 {
+		part("the user", k.talk.chat.Said(k.talk.chat.Messages[k.talk.last]), maxAskedText)
 	}
-	turn := k.ledger.Turn()
+	turn := k.turn.ledger.Turn()
 	for i := max(len(turn)-maxAskedCalls, 0); i < len(turn); i++ {
 		c := &turn[i]
-		part("call of "+c.Name, plaintext.Excerpt(string(c.Args()), maxAskedResult)+"\nresult: "+k.ledger.Said(c), maxAskedResult)
+		part("call of "+c.Name, plaintext.Excerpt(string(c.Args()), maxAskedResult)+"\nresult: "+k.turn.ledger.Said(c), maxAskedResult)
 	}
 	if len(turn) == 0 {
 		b.WriteString("--- no call was made\n")

@@ -91,7 +91,7 @@ func (l *lexicons) scan(text []byte, local *localWords) *hits {
 		if c := text[i]; c < utf8.RuneSelf {
 			switch {
 			case c == fileName:
-				h.add(i, i+1, meaning{roles: object, things: fileThing})
+				h.add(i, i+1, meaning{roles: object, deed: deed{things: fileThing}})
 				inWord = false
 			case !wordBytes[c]:
 				inWord = false
@@ -249,7 +249,7 @@ var nameBytes = func() (t [256]byte) {
 
 func nameMeaning(name []byte) meaning {
 	if isFileName(string(name)) {
-		return meaning{roles: object, things: fileThing, named: true}
+		return meaning{roles: object, deed: deed{things: fileThing}, named: true}
 	}
 	return meaning{named: true}
 }

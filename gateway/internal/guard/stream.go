@@ -16,16 +16,16 @@ type stream struct{ decided, hold bool }
 // The work is bounded: the text is read once, when it has grown to some 400 bytes.
 func (k *Case) Undecided(a Answer) bool {
 	switch {
-	case a.Done || len(k.names) == 0 || k.choice.None:
+	case a.Done || k.demand.isIdle():
 		return false
 	case k.stream.decided:
 		return k.stream.hold && len(a.Calls) == 0
-	case k.requiredUnmet(a):
+	case k.demand.isMissing(a.Calls):
 		return true
 	case len(a.Calls) > 0:
 		k.stream = stream{decided: true}
 		return false
-	case len(k.unmet) > 0 || len(a.Text) < heldText:
+	case len(k.demand.unmet) > 0 || len(a.Text) < heldText:
 		return true
 	}
 	v := k.Judge(a)

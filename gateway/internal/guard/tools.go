@@ -3,17 +3,15 @@ package guard
 import (
 	"cmp"
 	"strings"
-	"unicode"
-	"unicode/utf8"
+
+	"github.com/callgate/callgate/gateway/internal/ledger"
 )
 
 // tool is what the name of a tool says of it.
 type tool struct {
-	name    string
-	actions actions
-	things  things
-	vague   bool   // no word of the name is a verb
-	verbs   uint64 // words of the name that may be its verb, as bits of the toolbox
+	name  string
+	deed       // its verbs are the words of the name that may be one, as bits of the toolbox
+	vague bool // no word of the name is a verb
 	// handsOver says that it gives the user to somebody else. Nothing but the user's own words
 	// points to such a tool.
 	handsOver bool
@@ -27,6 +25,7 @@ type toolbox struct {
 	lexicons *lexicons
 	tools    []tool
 	byName   map[string]int
+	calls    callFinder // of the tools
 	// local are the words in the names that no lexicon knows, each a bit, and their forms.
 	local *localWords
 	bits  int
@@ -40,6 +39,7 @@ const maxTools = 512
 
 func newToolbox(l *lexicons, names []string) *toolbox {
 	b := &toolbox{lexicons: l, byName: make(map[string]int, len(names)), local: &localWords{words: map[string]meaning{}}}
+	b.calls = callFinder{b.byName, l.tools}
 	for _, name := range names[:min(len(names), maxTools)] {
 		if _, known := b.byName[name]; !known && name != "" {
 			b.byName[name] = len(b.tools)
@@ -49,16 +49,34 @@ func newToolbox(l *lexicons, names []string) *toolbox {
 	return b
 }
 
-// common is what all tools are about, such as the name of what they belong to.
-func (b *toolbox) common() things {
-	if len(b.tools) == 0 {
+// shared is what all tools are about, such as the name of what they belong to.
+func shared(tools []tool) things {
+	if len(tools) == 0 {
 		return things{}
 	}
-	all := b.tools[0].things
-	for i := range b.tools {
-		all = things{all.known & b.tools[i].things.known, all.local & b.tools[i].things.local}
+	all := tools[0].things
+	for i := range tools {
+		all = things{all.known & tools[i].things.known, all.local & tools[i].things.local}
 	}
 	return all
+}
+
+// mostPoints returns the most points that a tool has which does one of some actions, or may do anything, and
+// its name, or "" if two have as many, or none has any.
+func mostPoints(tools []tool, does actions, points func(*tool) int) (most int, name string) {
+	for i := range tools {
+		t := &tools[i]
+		if t.actions&(does|anything) == 0 {
+			continue
+		}
+		switch n := points(t); {
+		case n > most:
+			most, name = n, t.name
+		case n == most:
+			name = ""
+		}
+	}
+	return most, name
 }
 
 // get describes a tool by its name, offered or not.
@@ -67,6 +85,18 @@ func (b *toolbox) get(name string) tool {
 		return b.tools[i]
 	}
 	return b.describe(name)
+}
+
+// KindOf is what a tool does by its name, in any language.
+func (b *toolbox) KindOf(name string) ledger.Kind {
+	switch t := b.get(name); {
+	case t.actions&anything != 0:
+	case t.actions&changes == 0:
+		return ledger.Reads
+	case t.actions&finds == 0:
+		return ledger.Changes
+	}
+	return ledger.Unknown
 }
 
 // describe reads the name of a tool: "mcp__mail__sendMessage" sends something that is
@@ -79,13 +109,13 @@ func (b *toolbox) describe(name string) tool {
 	before := ""
 	words := nameWords(name)
 	for i, word := range words {
-		t.things = t.things.or(b.thing(before + " " + word))
+		t.things = t.things.or(b.lexicons.nameThing(before + " " + word))
 		before = word
 		t.handsOver = t.handsOver || others[word]
 		if b.lexicons.idle[word] {
 			continue
 		}
-		a, th := b.verb(words, i), b.thing(word)
+		a, th := b.lexicons.nameVerb(words, i), b.lexicons.nameThing(word)
 		t.things = t.things.or(th)
 		if possible |= a; th.none() || a == anything {
 			certain |= a
@@ -111,64 +141,6 @@ func (b *toolbox) describe(name string) tool {
 	return t
 }
 
-// verb returns what the word at i of a name does, if it is a verb. In "open_orders" it is
-// none: they are those that are open.
-func (b *toolbox) verb(words []string, i int) actions {
-	word := words[i]
-	if i == 0 && word == "open" && len(words) > 1 && strings.HasSuffix(words[1], "s") {
-		return finds
-	}
-	if a := b.lexicons.tools[word]; a != 0 || !b.thing(word).none() {
-		return a
-	}
-	return b.foreignVerb(word)
-}
-
-// foreignVerb returns what a verb does that no list of tools' words has, but the lexicon
-// of a language other than English.
-func (b *toolbox) foreignVerb(word string) (a actions) {
-	text := []byte(word)
-	for _, found := range b.lexicons.words.match(nil, text, 0, 0) {
-		if int(found.end) < len(text) || len(text) < 5 {
-			continue
-		}
-		for _, m := range b.lexicons.lists[found.pattern] {
-			if a == 0 && m.is(ask) && !b.lexicons.languages[m.language].english {
-				a = m.actions &^ anything
-			}
-		}
-	}
-	return a
-}
-
-// thing returns what a word is about. Most tools are named in English; of the other
-// languages the first that knows the word counts.
-func (b *toolbox) thing(word string) (english things) {
-	var foreign things
-	text := []byte(word)
-	for _, found := range b.lexicons.words.match(nil, text, 0, 0) {
-		if int(found.end) < len(text) {
-			continue
-		}
-		for _, m := range b.lexicons.lists[found.pattern] {
-			switch {
-			case !m.is(object):
-			case b.lexicons.languages[m.language].english:
-				english = english.or(m.things)
-			case foreign.none():
-				foreign = m.things
-			}
-		}
-	}
-	switch {
-	case !english.none():
-		return english
-	case foreign.none():
-		return b.lexicons.spelled.thing(word)
-	}
-	return foreign
-}
-
 // localWord returns the bit of a word in the names of this request's tools, and notes
 // its forms: as a verb, and as a thing if it may be one. Names have more words than there
 // are bits in no list of tools that a model could use; the words that are too many are
@@ -186,7 +158,7 @@ func (b *toolbox) localWord(word string, thing bool) uint64 {
 	b.own()
 	bit := uint64(1) << b.bits
 	b.bits++
-	noun := meaning{roles: ask, verbs: bit}
+	noun := meaning{roles: ask, deed: deed{verbs: bit}}
 	if thing {
 		noun.roles |= object
 		noun.things.local = bit
@@ -196,37 +168,8 @@ func (b *toolbox) localWord(word string, thing bool) uint64 {
 	}
 	stem := strings.TrimSuffix(word, "e")
 	for _, form := range []string{stem + "ed", stem + stem[len(stem)-1:] + "ed", strings.TrimSuffix(word, "y") + "ied"} {
-		b.local.add(form, meaning{roles: participle, verbs: bit})
+		b.local.add(form, meaning{roles: participle, deed: deed{verbs: bit}})
 	}
-	b.local.add(stem+"ing", meaning{roles: doing, verbs: bit})
+	b.local.add(stem+"ing", meaning{roles: doing, deed: deed{verbs: bit}})
 	return bit
-}
-
-// nameWords cuts a name at what is no letter, and where a capital follows a small letter
-// or begins a word behind an abbreviation, and folds the words.
-func nameWords(name string) []string {
-	var words []string
-	var word []rune
-	end := func() {
-		if len(word) > 0 {
-			words = append(words, string(word))
-			word = word[:0]
-		}
-	}
-	runes := []rune(name[:min(len(name), 256)])
-	for i, r := range runes {
-		switch {
-		case !unicode.IsLetter(r) || r == utf8.RuneError:
-			end()
-			continue
-		case unicode.IsUpper(r) && i > 0 && unicode.IsLower(runes[i-1]),
-			unicode.IsUpper(r) && i+1 < len(runes) && unicode.IsLower(runes[i+1]):
-			end()
-		}
-		if r = fold(r); r != dropped {
-			word = append(word, r)
-		}
-	}
-	end()
-	return words
 }

@@ -95,6 +95,9 @@ var actionNames = map[string]actions{
 // shaping are those of them that pass for each other without a word.
 const shaping = creates | updates | writes
 
+// bothMake reports whether two sets have such an action each: then one may pass for the other.
+func bothMake(a, b actions) bool { return a&making != 0 && b&making != 0 }
+
 // fileThing is what the name of a file is about.
 var fileThing = things{known: 1 << slices.Index(thingNames, "file")}
 
@@ -122,19 +125,29 @@ func (t things) without(u things) things {
 }
 func (t things) none() bool { return t == things{} }
 
+// deed is what is done, or wanted, or claimed: the kind of it, the verbs in the names of this request's tools
+// that say so, as bits, and what it is done to.
+type deed struct {
+	actions actions
+	verbs   uint64
+	things  things
+}
+
+func (d deed) or(e deed) deed {
+	return deed{d.actions | e.actions, d.verbs | e.verbs, d.things.or(e.things)}
+}
+
 // meaning is what a word is in one language.
 type meaning struct {
 	language int
 	roles    role
-	actions  actions
-	things   things
-	verbs    uint64 // verbs in the names of this request's tools
-	named    bool   // it is the name of a file, an address or a link, of no lexicon
+	deed
+	named bool // it is the name of a file, an address or a link, of no lexicon
 }
 
 func (m *meaning) is(r role) bool { return m.roles&r != 0 }
 
 // and is the meaning of a word that has two.
 func (m *meaning) and(n *meaning) meaning {
-	return meaning{m.language, m.roles | n.roles, m.actions | n.actions, m.things.or(n.things), m.verbs | n.verbs, m.named || n.named}
+	return meaning{m.language, m.roles | n.roles, m.or(n.deed), m.named || n.named}
 }

@@ -1,0 +1,62 @@
+package guard
+
+import "slices"
+
+// contradicted looks for a call of this turn that failed where the answer claims success
+// all the same, and returns it with the word that claims, or nil. A tool that succeeded later is
+// forgiven, and so is an answer that speaks of a failure anywhere.
+func (t *turn) contradicted(to *reasons, r *reading, claims []claim) *called {
+	failed := t.failure()
+	if failed == nil {
+		return nil
+	}
+	for i := range r.sentences {
+		if s := &r.sentences[i]; s.has(failure|refusal) || s.closed == '?' && !s.has(closing) {
+			to.add(SignalFailureTold, -0.5, "")
+			return nil
+		}
+	}
+	for i := range claims {
+		c := &claims[i]
+		if fit := closeness(c, &failed.tool); fit > 0 && fit >= t.succeeded(c) {
+			to.add(SignalContradiction, 0, c.word)
+			return failed
+		}
+	}
+	if last := &t.calls[len(t.calls)-1]; last == failed && r.known && !negates(r) {
+		to.add(SignalContradiction, 0, "")
+		return failed
+	}
+	return nil
+}
+
+// negates reports whether a sentence says that something is not so, without a condition.
+func negates(r *reading) bool {
+	return slices.ContainsFunc(r.sentences, func(s sentence) bool { return s.has(negation) && (!s.has(hypothetical) || s.begins(negation)) })
+}
+
+// closeness says how well a tool fits a claim: 0 is not at all.
+func closeness(c *claim, t *tool) (n int) {
+	switch {
+	case c.actions&t.actions != 0 || c.general || c.verbs&t.verbs != 0:
+		n = 2
+	case t.actions&anything != 0, bothMake(c.actions, t.actions):
+		n = 1
+	default:
+		return 0
+	}
+	if c.things.meets(t.things) {
+		n++
+	}
+	return n
+}
+
+// succeeded returns how well a call that did not fail fits a claim.
+func (t *turn) succeeded(c *claim) (best int) {
+	for i := range t.calls {
+		if x := &t.calls[i]; !c.general && !t.hasFailed(x) {
+			best = max(best, closeness(c, &x.tool))
+		}
+	}
+	return best
+}
