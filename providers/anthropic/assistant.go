@@ -17,36 +17,36 @@ var (
 
 // readAssistant takes a message of the model's. Its thinking comes first, as it came
 // from the model.
-func (r *request) readAssistant(c *conversation, place string, m map[string]value) error {
+func (c *conversation) readAssistant(place string, m map[string]value) error {
 	if v := m["function_call"]; v != nil {
 		return invalid(place+".function_call", "%s has a function_call, which this model's API does not have: use tool_calls.", place)
 	}
 	var b blocks
-	if err := r.readThoughts(place, m, &b); err != nil {
+	if err := c.parts.readThoughts(place, m, &b); err != nil {
 		return err
 	}
 	thoughts := b.count
-	if err := r.readContent(place, m["content"], &b); err != nil {
+	if err := c.parts.readContent(place, m["content"], &b); err != nil {
 		return err
 	}
 	if refusal := m["refusal"]; refusal != nil && b.count == thoughts && isString(refusal) && !blank(refusal) {
 		b.text(refusal, nil)
 	}
-	if err := r.readCalls(place, m["tool_calls"], &b); err != nil {
+	if err := c.parts.readCalls(place, m["tool_calls"], &b); err != nil {
 		return err
 	}
 	if b.count == 0 {
-		r.warnings.drop("messages.empty")
+		c.parts.warnings.drop("messages.empty")
 		return nil
 	}
-	r.mark(&b, m["cache_control"])
+	c.parts.mark(&b, m["cache_control"])
 	c.turn(true).blocks.join(&b)
 	return nil
 }
 
 // readThoughts reads the thinking blocks that a message brings back. Reasoning
 // without them has no signature, so that Anthropic would refuse it.
-func (r *request) readThoughts(place string, m map[string]value, to *blocks) error {
+func (p parts) readThoughts(place string, m map[string]value, to *blocks) error {
 	thoughts := m["thinking_blocks"]
 	var signed []value
 	lost := false
@@ -60,7 +60,7 @@ func (r *request) readThoughts(place string, m map[string]value, to *blocks) err
 	if !lost {
 		delete(m, "reasoning_details")
 	}
-	r.leftover("messages", m, assistantFields)
+	p.warnings.leftover("messages", m, assistantFields)
 	if thoughts != nil && !isArray(thoughts) {
 		return invalid(place+".thinking_blocks", "%s.thinking_blocks must be an array.", place)
 	}
@@ -73,7 +73,7 @@ func (r *request) readThoughts(place string, m map[string]value, to *blocks) err
 			return invalid(at, "%s is no block of the type thinking or redacted_thinking.", at)
 		}
 		if text(get(v, "type")) == "thinking" && isSealed(text(get(v, "signature"))) {
-			r.warnings.drop("messages.thinking")
+			p.warnings.drop("messages.thinking")
 			return nil
 		}
 		to.give(v)
@@ -82,19 +82,19 @@ func (r *request) readThoughts(place string, m map[string]value, to *blocks) err
 }
 
 // readCalls translates tool_calls.
-func (r *request) readCalls(place string, v value, to *blocks) error {
+func (p parts) readCalls(place string, v value, to *blocks) error {
 	if v != nil && !isArray(v) {
 		return invalid(place+".tool_calls", "%s.tool_calls must be an array.", place)
 	}
 	return elements(v, func(j int, v value) error {
-		return r.readCall(fmt.Sprintf("%s.tool_calls[%d]", place, j), fields(v), to)
+		return p.readCall(fmt.Sprintf("%s.tool_calls[%d]", place, j), fields(v), to)
 	})
 }
 
-func (r *request) readCall(place string, m map[string]value, to *blocks) error {
+func (p parts) readCall(place string, m map[string]value, to *blocks) error {
 	function := fields(m["function"])
-	r.leftover("messages.tool_calls", m, callFields)
-	r.leftover("messages.tool_calls.function", function, functionFields)
+	p.warnings.leftover("messages.tool_calls", m, callFields)
+	p.warnings.leftover("messages.tool_calls.function", function, functionFields)
 	switch kind := text(m["type"]); {
 	case m["type"] != nil && kind != "function":
 		return invalid(place+".type", "%s has the type %q; this model's API has functions only.", place, cut(kind))

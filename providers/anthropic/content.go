@@ -6,19 +6,22 @@ import (
 	"strings"
 )
 
+// parts reads what a message is made of.
+type parts struct{ warnings *warnings }
+
 // readContent translates the content of a message, a string or parts, to blocks.
 // Empty text, which clients send beside calls, is left out, since Anthropic refuses
 // it; white space is reported.
-func (r *request) readContent(place string, content value, to *blocks) error {
+func (p parts) readContent(place string, content value, to *blocks) error {
 	switch {
 	case content == nil:
 	case isString(content):
-		if r.hasText(content) {
+		if p.hasText(content) {
 			to.text(content, nil)
 		}
 	case isArray(content):
 		return elements(content, func(i int, v value) error {
-			return r.readPart(func() string { return fmt.Sprintf("%s.content[%d]", place, i) }, v, to)
+			return p.readPart(func() string { return fmt.Sprintf("%s.content[%d]", place, i) }, v, to)
 		})
 	default:
 		return invalid(place+".content", "%s.content must be a string or an array of parts.", place)
@@ -28,9 +31,9 @@ func (r *request) readContent(place string, content value, to *blocks) error {
 
 // mark gives the last block the cache_control of its message, if that has one and
 // the block has none of its own.
-func (r *request) mark(b *blocks, cache value) {
+func (p parts) mark(b *blocks, cache value) {
 	if cache != nil && !b.mark(cache) {
-		r.warnings.drop("messages.cache_control")
+		p.warnings.drop("messages.cache_control")
 	}
 }
 
@@ -44,10 +47,10 @@ func textBlock(s, cache value) value {
 }
 
 // hasText says whether a string may be a block, and reports one that may not.
-func (r *request) hasText(s value) bool {
+func (p parts) hasText(s value) bool {
 	if blank(s) {
 		if string(s) != `""` {
-			r.warnings.drop("messages.blank_text")
+			p.warnings.drop("messages.blank_text")
 		}
 		return false
 	}
@@ -57,16 +60,16 @@ func (r *request) hasText(s value) bool {
 // readPart translates one part of a content. It is nil if the part is left out. A
 // part whose type is none of OpenAI's is taken for Anthropic's own, image, document,
 // search_result and so on, and passes as it is. at says where it is, for errors.
-func (r *request) readPart(at func() string, v value, to *blocks) error {
+func (p parts) readPart(at func() string, v value, to *blocks) error {
 	switch kind := text(get(v, "type")); kind {
 	case "":
 		return invalid(at()+".type", "%s is not a part with a type.", at())
 	case "text", "refusal":
-		return r.readText(at, v, kind, to)
+		return p.readText(at, v, kind, to)
 	case "image_url":
-		return r.readImage(at(), fields(v), to)
+		return p.readImage(at(), fields(v), to)
 	case "file":
-		return r.readFile(at(), fields(v), to)
+		return p.readFile(at(), fields(v), to)
 	case "input_audio", "video_url", "audio_url":
 		return invalid(at(), "%s has the type %s, which this model's API does not take.", at(), kind)
 	}
@@ -77,7 +80,7 @@ func (r *request) readPart(at func() string, v value, to *blocks) error {
 var textFields = set("type", "text", "cache_control", "citations")
 
 // readText takes a part of text, which has the same form on both sides.
-func (r *request) readText(at func() string, v value, name string, to *blocks) error {
+func (p parts) readText(at func() string, v value, name string, to *blocks) error {
 	var s, cache value
 	same := name == "text"
 	_ = members(v, func(field string, v value) error {
@@ -95,9 +98,9 @@ func (r *request) readText(at func() string, v value, name string, to *blocks) e
 	if !isString(s) {
 		return invalid(at()+"."+name, "%s.%s must be a string.", at(), name)
 	}
-	if !r.hasText(s) {
+	if !p.hasText(s) {
 		if cache != nil {
-			r.warnings.drop("messages.cache_control")
+			p.warnings.drop("messages.cache_control")
 		}
 		return nil
 	}
@@ -106,13 +109,13 @@ func (r *request) readText(at func() string, v value, name string, to *blocks) e
 		to.add(v)
 		return nil
 	}
-	r.leftover("messages.content", fields(v), set("type", name, "cache_control"))
+	p.warnings.leftover("messages.content", fields(v), set("type", name, "cache_control"))
 	to.text(s, cache)
 	return nil
 }
 
 // readImage translates an image_url, whose URL is of the web or holds the data.
-func (r *request) readImage(place string, m map[string]value, to *blocks) error {
+func (p parts) readImage(place string, m map[string]value, to *blocks) error {
 	url := m["image_url"]
 	if isObject(url) {
 		inner := fields(url)
@@ -120,9 +123,9 @@ func (r *request) readImage(place string, m map[string]value, to *blocks) error 
 		if text(inner["detail"]) == "auto" {
 			delete(inner, "detail")
 		}
-		r.leftover("messages.content.image_url", inner, set("url"))
+		p.warnings.leftover("messages.content.image_url", inner, set("url"))
 	}
-	r.leftover("messages.content", m, set("type", "image_url", "cache_control"))
+	p.warnings.leftover("messages.content", m, set("type", "image_url", "cache_control"))
 	address := content(url)
 	scheme, _, _ := bytes.Cut(address[:min(len(address), len("https:"))], []byte(":"))
 	switch strings.ToLower(string(scheme)) {
@@ -148,10 +151,10 @@ func (r *request) readImage(place string, m map[string]value, to *blocks) error 
 }
 
 // readFile translates a file: its data, or the id that Anthropic's Files API gave.
-func (r *request) readFile(place string, m map[string]value, to *blocks) error {
+func (p parts) readFile(place string, m map[string]value, to *blocks) error {
 	file := fields(m["file"])
-	r.leftover("messages.content", m, set("type", "file", "cache_control"))
-	r.leftover("messages.content.file", file, set("file_data", "file_id", "filename"))
+	p.warnings.leftover("messages.content", m, set("type", "file", "cache_control"))
+	p.warnings.leftover("messages.content.file", file, set("file_data", "file_id", "filename"))
 	cache, title := m["cache_control"], file["filename"]
 	if id := file["file_id"]; id != nil && file["file_data"] == nil {
 		var source rope

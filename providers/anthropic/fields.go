@@ -86,7 +86,7 @@ func (r *request) setStop(o *object) {
 func (r *request) setMetadata(o *object) {
 	m := fields(r.in["metadata"])
 	user := m["user_id"]
-	r.leftover("metadata", m, set("user_id"))
+	r.warnings.leftover("metadata", m, set("user_id"))
 	for _, name := range []string{"safety_identifier", "user"} {
 		v := r.in[name]
 		switch {
@@ -135,7 +135,7 @@ func (r *request) format(model generation) value {
 	case kind == "json_schema" && !model.before(4, 1):
 		inner := fields(m["json_schema"])
 		if schema := inner["schema"]; schema != nil {
-			r.leftover("response_format.json_schema", inner, set("name", "schema", "strict"))
+			r.warnings.leftover("response_format.json_schema", inner, set("name", "schema", "strict"))
 			var format object
 			format.setString("type", "json_schema")
 			format.set("schema", schema)

@@ -5,6 +5,7 @@ import "fmt"
 // conversation is the messages in Anthropic's form: what the system says stands in
 // front, and user and assistant take turns.
 type conversation struct {
+	parts  parts
 	system blocks
 	turns  []turn
 }
@@ -82,13 +83,12 @@ var (
 	toolFields   = set("role", "content", "cache_control", "tool_call_id", "is_error")
 )
 
-// readMessages translates the messages.
-func (r *request) readMessages() (*conversation, error) {
-	c := &conversation{}
-	if err := r.readSystemField(c); err != nil {
+// readMessages translates the messages, with the field system in front.
+func readMessages(system, list value, w *warnings) (*conversation, error) {
+	c := &conversation{parts: parts{w}}
+	if err := c.readSystemField(system); err != nil {
 		return nil, err
 	}
-	list := r.in["messages"]
 	if !isArray(list) {
 		return nil, invalid("messages", "The field \"messages\" must be an array.")
 	}
@@ -97,21 +97,21 @@ func (r *request) readMessages() (*conversation, error) {
 		if !isObject(v) {
 			return invalid(place, "%s must be an object.", place)
 		}
-		return r.readMessage(c, place, fields(v))
+		return c.readMessage(place, fields(v))
 	})
 	return c, err
 }
 
-func (r *request) readMessage(c *conversation, place string, m map[string]value) error {
+func (c *conversation) readMessage(place string, m map[string]value) error {
 	switch role := text(m["role"]); role {
 	case "system", "developer":
-		return r.readSystem(c, place, m)
+		return c.readSystem(place, m)
 	case "user":
-		return r.readUser(c, place, m)
+		return c.readUser(place, m)
 	case "assistant":
-		return r.readAssistant(c, place, m)
+		return c.readAssistant(place, m)
 	case "tool":
-		return r.readResult(c, place, m)
+		return c.readResult(place, m)
 	default:
 		return invalid(place+".role", "%s.role must be system, developer, user, assistant or tool, not %q.", place, cut(role))
 	}
@@ -119,8 +119,7 @@ func (r *request) readMessage(c *conversation, place string, m map[string]value)
 
 // readSystemField takes the field system, which is Anthropic's own, a string or
 // blocks of text. It stands in front of what the messages say.
-func (r *request) readSystemField(c *conversation) error {
-	v := r.in["system"]
+func (c *conversation) readSystemField(v value) error {
 	if isString(v) {
 		if !blank(v) {
 			c.system.text(v, nil)
@@ -135,45 +134,45 @@ func (r *request) readSystemField(c *conversation) error {
 
 // readSystem puts a system or developer message in front. One that stood between
 // other messages cannot stay there, which is reported.
-func (r *request) readSystem(c *conversation, place string, m map[string]value) error {
-	r.leftover("messages", m, systemFields)
+func (c *conversation) readSystem(place string, m map[string]value) error {
+	c.parts.warnings.leftover("messages", m, systemFields)
 	var b blocks
-	if err := r.readContent(place, m["content"], &b); err != nil {
+	if err := c.parts.readContent(place, m["content"], &b); err != nil {
 		return err
 	}
-	r.mark(&b, m["cache_control"])
+	c.parts.mark(&b, m["cache_control"])
 	if b.count > 0 && len(c.turns) > 0 {
-		r.warnings.add("moved", "system")
+		c.parts.warnings.add("moved", "system")
 	}
 	c.system.join(&b)
 	return nil
 }
 
-func (r *request) readUser(c *conversation, place string, m map[string]value) error {
-	r.leftover("messages", m, userFields)
+func (c *conversation) readUser(place string, m map[string]value) error {
+	c.parts.warnings.leftover("messages", m, userFields)
 	var b blocks
-	if err := r.readContent(place, m["content"], &b); err != nil {
+	if err := c.parts.readContent(place, m["content"], &b); err != nil {
 		return err
 	}
 	if b.count == 0 {
 		// To leave it out would have the model go on with its own last words.
 		return invalid(place+".content", "%s has no content; this model's API takes no empty message of a user.", place)
 	}
-	r.mark(&b, m["cache_control"])
+	c.parts.mark(&b, m["cache_control"])
 	c.turn(false).blocks.join(&b)
 	return nil
 }
 
 // readResult takes the result of a call. All results of a turn stand together, in
 // front of what the user says.
-func (r *request) readResult(c *conversation, place string, m map[string]value) error {
-	r.leftover("messages", m, toolFields)
+func (c *conversation) readResult(place string, m map[string]value) error {
+	c.parts.warnings.leftover("messages", m, toolFields)
 	id := m["tool_call_id"]
 	if text(id) == "" {
 		return invalid(place+".tool_call_id", "%s.tool_call_id is missing: it must name the call that this is the result of.", place)
 	}
 	var content blocks
-	if err := r.readContent(place, m["content"], &content); err != nil {
+	if err := c.parts.readContent(place, m["content"], &content); err != nil {
 		return err
 	}
 	o := &c.turn(false).results

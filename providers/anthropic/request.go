@@ -2,8 +2,6 @@ package anthropic
 
 import (
 	"fmt"
-	"maps"
-	"slices"
 	"strconv"
 
 	"github.com/callgate/callgate/gateway"
@@ -78,7 +76,7 @@ func translate(body []byte, model string, defaultMax int) (*asked, error) {
 	if err := r.refused(); err != nil {
 		return nil, err
 	}
-	talk, err := r.readMessages()
+	talk, err := readMessages(r.in["system"], r.in["messages"], &r.warnings)
 	if err != nil {
 		return nil, err
 	}
@@ -157,16 +155,6 @@ func (r *request) refused() error {
 		}
 	}
 	return nil
-}
-
-// leftover reports the fields of m that are not in known. Those that say nothing,
-// which clients send back because they got them, are not worth a word.
-func (r *request) leftover(place string, m map[string]value, known map[string]bool) {
-	for _, name := range slices.Sorted(maps.Keys(m)) {
-		if !known[name] && !hollow(m[name]) {
-			r.warnings.drop(place + "." + name)
-		}
-	}
 }
 
 func invalid(param, format string, args ...any) *gateway.Error {

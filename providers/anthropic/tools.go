@@ -44,7 +44,7 @@ func (r *request) readTool(place string, v value, to *blocks) error {
 	if text(f["name"]) == "" {
 		return invalid(place+".function.name", "%s.function.name is missing.", place)
 	}
-	r.leftover("tools.function", f, functionParts)
+	r.warnings.leftover("tools.function", f, functionParts)
 
 	schema, err := r.schema(place, f["parameters"])
 	if err != nil {

@@ -1,6 +1,7 @@
 package anthropic
 
 import (
+	"maps"
 	"slices"
 	"strings"
 )
@@ -47,4 +48,14 @@ func (w *warnings) drop(what string) { w.add("dropped", what) }
 func plain(s string) bool {
 	const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-"
 	return s != "" && len(s) <= maxNamed && strings.Trim(s, letters) == ""
+}
+
+// leftover reports the fields of m that are not in known. Those that say nothing,
+// which clients send back because they got them, are not worth a word.
+func (w *warnings) leftover(place string, m map[string]value, known map[string]bool) {
+	for _, name := range slices.Sorted(maps.Keys(m)) {
+		if !known[name] && !hollow(m[name]) {
+			w.drop(place + "." + name)
+		}
+	}
 }
