@@ -347,7 +347,8 @@ func (a *Answer) End() (out []byte, problem *Problem) {
 			out = a.find()
 		}
 	case answerBehind:
-		out = a.behind()
+		kinds, problem := a.search().behind(a.at, a.text)
+		out = a.ends(nil, kinds, problem)
 	case answerTail: // in a fence that is not closed
 		a.sent = len(a.raw)
 	case answerOpen:
@@ -359,6 +360,27 @@ func (a *Answer) End() (out []byte, problem *Problem) {
 		a.kinds = 0
 	}
 	return a.give(out), a.problem
+}
+
+// search looks for the answer in all of the text.
+func (a *Answer) search() *search { return &search{a.form, a.maxDepth, a.raw} }
+
+// find looks for the answer in all of the text.
+func (a *Answer) find() []byte {
+	a.object.begin(nil, a.maxDepth, 0, 0) // what it has read before does not count
+	out, kinds, problem := a.search().only()
+	return a.ends(out, kinds, problem)
+}
+
+// ends gives out what is left of the answer, unless it is a problem.
+func (a *Answer) ends(out []byte, k answerKinds, problem *Problem) []byte {
+	if problem != nil {
+		a.fail(problem)
+		return a.rest()
+	}
+	a.kinds |= k
+	a.sent = len(a.raw)
+	return out
 }
 
 // Release says that nothing more is to be looked at: what has not gone out goes out as it came,

@@ -19,52 +19,49 @@ type found struct {
 	kinds      answerKinds
 }
 
-// find looks for the answer in all of the text.
-func (a *Answer) find() []byte {
-	text := bytes.TrimPrefix(chars.SkipSpace(a.raw), []byte(bom))
-	if out, ok := a.scalar(chars.TrimSpace(text)); ok {
-		a.sent = len(a.raw)
-		return out
+// search looks for the value that is the answer in a text that is all there.
+type search struct {
+	form     *Form
+	maxDepth int
+	text     []byte
+}
+
+// only is the one value that can be meant, as strict JSON, and what was left out and repaired.
+func (s *search) only() (out []byte, k answerKinds, problem *Problem) {
+	text := bytes.TrimPrefix(chars.SkipSpace(s.text), []byte(bom))
+	if out, k, problem = s.scalar(chars.TrimSpace(text)); out != nil || problem != nil {
+		return out, k, problem
 	}
-	if a.problem != nil {
-		return a.rest()
-	}
-	a.object.begin(nil, a.maxDepth, 0, 0) // what it has read before does not count
-	list, broken := a.scan(0)
+	list, broken := s.scan(0)
 	if broken != nil {
-		a.fail(broken)
-		return a.rest()
+		return nil, 0, broken
 	}
-	taken := a.distinct(list)
-	if len(taken) > 1 && a.form.Fits != nil {
-		taken = slices.DeleteFunc(taken, func(f found) bool { return !a.form.Fits(f.text) })
+	taken := s.distinct(list)
+	if len(taken) > 1 && s.form.Fits != nil {
+		taken = slices.DeleteFunc(taken, func(f found) bool { return !s.form.Fits(f.text) })
 		if len(taken) != 1 {
-			taken = a.distinct(list)
+			taken = s.distinct(list)
 		}
 	}
 	switch {
 	case len(taken) == 1:
 	case len(taken) > 1:
-		a.fail(severalValues(len(taken)))
-		return a.rest()
+		return nil, 0, severalValues(len(taken))
 	case len(list) > 0:
-		a.fail(wrongRoot(a.form.Root, list[0].first))
-		return a.rest()
+		return nil, 0, wrongRoot(s.form.Root, list[0].first)
 	default:
-		a.fail(&Problem{Class: InvalidJSON, Message: "The arguments hold no JSON.", Hint: hintStrict})
-		return a.rest()
+		return nil, 0, &Problem{Class: InvalidJSON, Message: "The arguments hold no JSON.", Hint: hintStrict}
 	}
 	f := taken[0]
-	a.kinds |= f.kinds | around(a.raw[:f.start], a.raw[f.end:])
+	k = f.kinds | around(s.text[:f.start], s.text[f.end:])
 	if len(list) > 1 {
-		a.kinds |= a.repeats(list, f)
+		k |= repeats(list, f)
 	}
-	a.sent = len(a.raw)
-	return f.text
+	return f.text, k, nil
 }
 
 // repeats says what the other values were: the same once more, or others that cannot be meant.
-func (a *Answer) repeats(list []found, f found) (k answerKinds) {
+func repeats(list []found, f found) (k answerKinds) {
 	key := compact(f.text)
 	for i := range list {
 		if list[i].start == f.start {
@@ -80,11 +77,11 @@ func (a *Answer) repeats(list []found, f found) (k answerKinds) {
 }
 
 // distinct are the values of a type that the answer may have, each once.
-func (a *Answer) distinct(list []found) []found {
+func (s *search) distinct(list []found) []found {
 	var out []found
 	seen := map[string]bool{}
 	for _, f := range list {
-		if !a.form.takes(f.first) {
+		if !s.form.takes(f.first) {
 			continue
 		}
 		key := f.text
@@ -99,33 +96,33 @@ func (a *Answer) distinct(list []found) []found {
 	return out
 }
 
-// scalar reads a text that is a value without brackets: the answer, or a string that holds it.
-func (a *Answer) scalar(text []byte) (out []byte, ok bool) {
+// scalar reads a text that is a value without brackets: the answer, or a string that holds it. out is
+// nil, without a problem, if the text is none.
+func (s *search) scalar(text []byte) (out []byte, k answerKinds, problem *Problem) {
 	if len(text) == 0 || text[0] == '{' || text[0] == '[' {
-		return nil, false
+		return nil, 0, nil
 	}
-	strict, kind, ok := relaxed.Value(text, a.maxDepth)
+	strict, kind, ok := relaxed.Value(text, s.maxDepth)
 	if !ok || kind == relaxed.ObjectOpen || kind == relaxed.ArrayOpen {
-		return nil, false
+		return nil, 0, nil
 	}
 	if kind == relaxed.String {
 		if p := checkUnits(strict); p != nil {
-			a.fail(p)
-			return nil, false
+			return nil, 0, p
 		}
 	}
-	if !a.form.takes(strict[0]) {
-		if decoded, ok := relaxed.Unquote(strict); ok && kind == relaxed.String && a.decode(decoded) {
-			return a.joined, true
+	if !s.form.takes(strict[0]) {
+		if decoded, ok := relaxed.Unquote(strict); ok && kind == relaxed.String {
+			if out, k = s.decode(decoded); out != nil {
+				return out, k, nil
+			}
 		}
-		a.fail(wrongRoot(a.form.Root, strict[0]))
-		return nil, false
+		return nil, 0, wrongRoot(s.form.Root, strict[0])
 	}
-	if bytes.Equal(strict, text) && bytes.Equal(text, chars.TrimSpace(a.raw)) {
-		return a.raw, true
+	if bytes.Equal(strict, text) && bytes.Equal(text, chars.TrimSpace(s.text)) {
+		return s.text, 0, nil
 	}
-	a.kinds |= answerJSON
-	return strict, true
+	return strict, answerJSON, nil
 }
 
 // checkUnits reads a string of strict JSON, and says if it is none that all parsers read alike.
@@ -148,49 +145,44 @@ func checkUnits(quoted []byte) *Problem {
 	return nil
 }
 
-// decode reads the text that a string holds as the answer. It leaves that in joined.
-func (a *Answer) decode(text []byte) bool {
+// decode reads the text that a string holds as the answer; nil if it is none.
+func (s *search) decode(text []byte) ([]byte, answerKinds) {
 	if c := chars.SkipSpace(text); len(c) == 0 || c[0] != '{' && c[0] != '[' {
-		return false
+		return nil, 0
 	}
 	var inner Answer
-	inner.Begin(a.form, a.maxDepth)
+	inner.Begin(s.form, s.maxDepth)
 	inner.Feed(text)
 	if _, problem := inner.End(); problem != nil {
-		return false
+		return nil, 0
 	}
-	a.joined = append(a.joined[:0], inner.Text()...)
-	a.kinds |= inner.kinds | answerEncoding
-	return true
+	return inner.Text(), inner.kinds | answerEncoding
 }
 
-// behind decides about what follows the value.
-func (a *Answer) behind() []byte {
-	list, broken := a.scan(a.at)
+// behind decides about what follows the value, from a place on: what was repaired, if the value is
+// the only one that can be meant.
+func (s *search) behind(from int, value []byte) (k answerKinds, problem *Problem) {
+	list, broken := s.scan(from)
 	if broken != nil {
-		a.fail(broken)
-		return a.rest()
+		return 0, broken
 	}
-	key, several := compact(a.text), 0
+	key, several := compact(value), 0
 	for _, f := range list {
 		switch {
-		case !a.form.takes(f.first):
-			a.kinds |= answerProse
+		case !s.form.takes(f.first):
+			k |= answerProse
 		case compact(f.text) == key:
-			a.kinds |= answerRepeated
-		case a.form.Fits != nil && !a.form.Fits(f.text):
-			a.kinds |= answerProse
+			k |= answerRepeated
+		case s.form.Fits != nil && !s.form.Fits(f.text):
+			k |= answerProse
 		default:
 			several++
 		}
 	}
 	if several > 0 {
-		a.fail(severalValues(several + 1))
-		return a.rest()
+		return 0, severalValues(several + 1)
 	}
-	a.kinds |= around(nil, outside(a.raw, a.at, list))
-	a.sent = len(a.raw)
-	return nil
+	return k | around(nil, outside(s.text, from, list)), nil
 }
 
 // outside is the text from a place on without the values in it.
@@ -227,8 +219,8 @@ const (
 
 // scan finds the values in the text from a place on that stand in no other. broken is the problem
 // of one that is begun and is none: what is meant by the rest of the text nobody knows then.
-func (a *Answer) scan(from int) (list []found, broken *Problem) {
-	text := a.raw
+func (s *search) scan(from int) (list []found, broken *Problem) {
+	text := s.text
 	end, value := bytes.Index(text[from:], []byte(thinkEndMark)), bytes.IndexAny(text[from:], "{[")
 	switch thinks := bytes.HasPrefix(chars.SkipSpace(text[from:]), []byte(thinkMark)); {
 	case thinks && end < 0:
@@ -247,7 +239,7 @@ func (a *Answer) scan(from int) (list []found, broken *Problem) {
 		if c != '{' && c != '[' {
 			continue
 		}
-		o.begin(a.form.toolFor(c), a.maxDepth, i, i)
+		o.begin(s.form.toolFor(c), s.maxDepth, i, i)
 		out := slices.Clone(o.read(text))
 		o.end(text)
 		w := o.walk()

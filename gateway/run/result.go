@@ -10,8 +10,6 @@ import (
 	"github.com/callgate/callgate/gateway/toolserver"
 )
 
-type jsonRaw = json.RawMessage
-
 // envelope is a result as the model gets it: whose it is, whether to trust it, and its text.
 type envelope struct {
 	Server string `json:"server"`

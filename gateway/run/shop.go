@@ -108,6 +108,8 @@ func (s *shop) wait(ctx context.Context, w *work) error {
 	case <-w.beat.C:
 		s.out.comment(w.running())
 	case <-ctx.Done():
+	}
+	if ctx.Err() != nil { // also if a call has ended with it
 		return gateway.Ended(ctx)
 	}
 	for w.told < len(w.done) && w.done[w.told] != nil { // in the order of the calls
