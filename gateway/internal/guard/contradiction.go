@@ -16,23 +16,29 @@ func (t *turn) contradicted(to *reasons, r *reading, claims []claim) *called {
 			return nil
 		}
 	}
+	denies := negates(r)
 	for i := range claims {
 		c := &claims[i]
-		if fit := closeness(c, &failed.tool); fit > 0 && fit >= t.succeeded(c) {
+		fit, best := closeness(c, &failed.tool), t.succeeded(c)
+		if fit > best || fit > 0 && fit == best && !denies { // "Alpha is cancelled. Beta isn't: it is still pending."
 			to.add(SignalContradiction, 0, c.word)
 			return failed
 		}
 	}
-	if last := &t.calls[len(t.calls)-1]; last == failed && r.known && !negates(r) {
+	if last := &t.calls[len(t.calls)-1]; last == failed && r.known && !denies {
 		to.add(SignalContradiction, 0, "")
 		return failed
 	}
 	return nil
 }
 
-// negates reports whether a sentence says that something is not so, without a condition.
+// negates reports whether a sentence says that something is not so, in front of any condition: "It isn't, until it
+// has settled", but not "if it isn't right".
 func negates(r *reading) bool {
-	return slices.ContainsFunc(r.sentences, func(s sentence) bool { return s.has(negation) && (!s.has(hypothetical) || s.begins(negation)) })
+	return slices.ContainsFunc(r.sentences, func(s sentence) bool {
+		at := slices.IndexFunc(s.marks, func(m mark) bool { return m.is(negation | hypothetical) })
+		return at >= 0 && s.marks[at].is(negation)
+	})
 }
 
 // closeness says how well a tool fits a claim: 0 is not at all.
