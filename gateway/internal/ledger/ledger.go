@@ -147,7 +147,7 @@ func (l *Ledger) Failed(c *Call) bool {
 		if at := l.Conversation.Messages[c.Result].Content; c.Kind == Reads && at.End-at.Start > dataSize {
 			return false
 		}
-		text := []byte(l.Said(c))
+		text := toolresult.WithoutAct(c.Name, []byte(l.Said(c)))
 		switch {
 		case toolresult.Failed(text, toolresult.Likely):
 			c.outcome = failed

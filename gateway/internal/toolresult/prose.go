@@ -169,7 +169,57 @@ neexistuje
 nu se poate
 nu a fost
 nu există
-nu este`)
+nu este
+aborted
+fehlgeschlagen
+abgelehnt
+verweigert
+gescheitert
+mislukt
+geweigerd
+afgewezen
+échoué
+refusé
+rejeté
+falló
+fallid
+rechazad
+denegad
+falhou
+recusad
+rejeitad
+negad
+fallit
+rifiutat
+respint
+odrzucon
+odmówion
+niepowodzen
+отклон
+отказано
+ошибк
+сбой
+відхилен
+помилк
+başarısız
+reddedil
+ditolak
+từ chối
+thất bại
+odmítnut
+zamítnut
+selhal
+respins
+refuzat
+eșuat
+拒否
+拒绝
+거부
+거절
+ล้มเหลว
+ปฏิเสธ
+رفض
+فشل`)
 	done = lines(`
 no error
 without error

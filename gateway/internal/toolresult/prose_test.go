@@ -20,6 +20,10 @@ func TestRefused(t *testing.T) {
 		"Die Bestellung ist bereits versandt":                           true,
 		"No se pudo enviar el correo.":                                  true,
 		"予約できませんでした。":                                                   true,
+		"Versand fehlgeschlagen: Der Mailserver antwortet nicht.":       true,
+		"Quittierung abgelehnt: Schutzhaube ist offen.":                 true,
+		"Inschakelen mislukt: keukenraam staat open.":                   true,
+		"Upload aborted at 41%: connection reset by peer.":              true,
 		"Η κράτηση":                                                     false,
 		"OK":                                                            false,
 		"":                                                              false,
@@ -36,6 +40,34 @@ func TestRefused(t *testing.T) {
 	} {
 		if got := toolresult.Failed([]byte(text), toolresult.Refused); got != want {
 			t.Errorf("%q: got refused %v, want %v", text, got, want)
+		}
+	}
+}
+
+// TestOwnAct holds that a tool has not failed since its result says what it was called for.
+func TestOwnAct(t *testing.T) {
+	t.Parallel()
+	for _, row := range []struct {
+		tool, result string
+		failed       bool
+	}{
+		{"reject_application", `{"status":"rejected"}`, false},
+		{"reject_application", `{"error":"the application is closed"}`, true},
+		{"reject_application", "Cannot reject it: it is closed.", true},
+		{"update_application", `{"status":"rejected"}`, true},
+		{"declineInvitation", "Invitation declined.", false},
+		{"send_invitation", "Invitation declined.", true},
+		{"abort_job", "Job 17 aborted.", false},
+		{"invalidate_token", "Token invalidated", false},
+		{"report_error", "Error reported as #12", false},
+		{"report_error", "Error: no such project", true},
+		{"deny_request", "Request denied.", false},
+		{"report_error", `{"error":"no such project"}`, true},
+		{"block_user", "User blocked by moderator", false},
+	} {
+		text := toolresult.WithoutAct(row.tool, []byte(row.result))
+		if got := toolresult.Failed(text, toolresult.Likely) || toolresult.Failed(text, toolresult.Refused); got != row.failed {
+			t.Errorf("%s: %q: got failed %v, want %v (%q)", row.tool, row.result, got, row.failed, text)
 		}
 	}
 }

@@ -3,7 +3,10 @@
 // sure that must be, by a [Policy]: each mistake costs something else.
 package toolresult
 
-import "strings"
+import (
+	"bytes"
+	"strings"
+)
 
 // Policy says how sure it must be that a result is a failure.
 type Policy uint8
@@ -24,6 +27,42 @@ const (
 	// are data.
 	Refused
 )
+
+// acts are the beginnings of words that mostly tell of a failure, and that name what some tools are for.
+var acts = strings.Fields("reject declin refus abort den block expir fail missing invalid error")
+
+// WithoutAct is a result of a tool without the words in its values for what the tool itself does, which say that it was
+// done: "rejected" of reject_order. Who judges whether the call failed looks at the rest.
+func WithoutAct(tool string, result []byte) []byte {
+	name := strings.ToLower(tool)
+	for _, act := range acts {
+		if strings.Contains(name, act) {
+			result = cut(result, act)
+		}
+	}
+	return result
+}
+
+// cut takes out the words that begin with some letters, but for the names of members, which no tool chooses.
+func cut(text []byte, start string) []byte {
+	out := make([]byte, 0, len(text))
+	for i := 0; i < len(text); {
+		end := i
+		for end < len(text) && isLetter(text[end]) {
+			end++
+		}
+		word := text[i:end]
+		isName := end+1 < len(text) && text[end] == '"' && bytes.HasPrefix(bytes.TrimLeft(text[end+1:], " "), []byte{':'})
+		if len(word) < len(start) || !strings.EqualFold(string(word[:len(start)]), start) || isName {
+			end = max(end, i+1)
+			out = append(out, text[i:end]...)
+		}
+		i = end
+	}
+	return out
+}
+
+func isLetter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' || c >= 0x80 }
 
 // Failed reports whether a result says that the call failed.
 func Failed(result []byte, p Policy) bool {
