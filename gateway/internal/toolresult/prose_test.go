@@ -62,6 +62,8 @@ func TestOwnAct(t *testing.T) {
 		{"report_error", "Error reported as #12", false},
 		{"report_error", "Error: no such project", true},
 		{"deny_request", "Request denied.", false},
+		{"autoDeny", `{"status":"denied"}`, false},
+		{"confirm_identity", `{"status":"denied"}`, true},
 		{"report_error", `{"error":"no such project"}`, true},
 		{"block_user", "User blocked by moderator", false},
 	} {

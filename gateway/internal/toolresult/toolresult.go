@@ -34,13 +34,22 @@ var acts = strings.Fields("reject declin refus abort den block expir fail missin
 // WithoutAct is a result of a tool without the words in its values for what the tool itself does, which say that it was
 // done: "rejected" of reject_order. Who judges whether the call failed looks at the rest.
 func WithoutAct(tool string, result []byte) []byte {
-	name := strings.ToLower(tool)
 	for _, act := range acts {
-		if strings.Contains(name, act) {
+		if hasWord(tool, act) {
 			result = cut(result, act)
 		}
 	}
 	return result
+}
+
+// hasWord reports whether a word in a tool's name begins with some letters: "deny_all" and "autoDeny", but not "identity".
+func hasWord(name, start string) bool {
+	for i := 0; i+len(start) <= len(name); i++ {
+		if begins := i == 0 || !isLetter(name[i-1]) || name[i] < 'a' && isLetter(name[i]); begins && strings.EqualFold(name[i:i+len(start)], start) {
+			return true
+		}
+	}
+	return false
 }
 
 // cut takes out the words that begin with some letters, but for the names of members, which no tool chooses.
