@@ -1,8 +1,6 @@
 package repair
 
 import (
-	"bytes"
-
 	"github.com/callgate/callgate/sdk/abi"
 	"github.com/callgate/callgate/sdk/chars"
 )
@@ -58,25 +56,24 @@ type Answer struct {
 	form     *Form
 	maxDepth int
 	raw      []byte // all that was fed
-	at       int    // read up to here
 	sent     int    // what is before it has gone out, or is left out
 	text     []byte // what has gone out
 	phase    answerPhase
-	dropped  int // what in front of the value is left out
+	front    front
 	settled  bool
 	pending  []byte // of the value, until it is settled that it is one
 	object   object
+	behind   int // read up to here, behind the value
 	kinds    answerKinds
 	problem  *Problem
-	joined   []byte
+	joint    joint
 }
 
 // answerPhase is where in the answer the text has come.
 type answerPhase uint8
 
 const (
-	answerStart  answerPhase = iota // only white space so far
-	answerFence                     // in the line that opens a code fence
+	answerFront  answerPhase = iota // in front of the value
 	answerValue                     // in the value
 	answerTail                      // behind it, and nothing but white space so far
 	answerBehind                    // something else is behind it
@@ -111,9 +108,9 @@ var answerKindNames = [...]string{AnswerJSON, AnswerTypes, AnswerEncoding, Answe
 // Begin makes a ready for an answer and keeps its memory. maxDepth is how deep the value may
 // nest; less than 1 means [abi.DefaultMaxDepth].
 func (a *Answer) Begin(form *Form, maxDepth int) {
-	*a = Answer{form: form, maxDepth: depthOr(maxDepth), raw: a.raw[:0], text: a.text[:0], pending: a.pending[:0], object: a.object, joined: a.joined[:0]}
+	*a = Answer{form: form, maxDepth: depthOr(maxDepth), raw: a.raw[:0], text: a.text[:0], pending: a.pending[:0], object: a.object, joint: a.joint}
 	if max(cap(a.raw), cap(a.text), cap(a.pending), cap(a.object.out)) > keptMemory {
-		a.raw, a.text, a.pending, a.object, a.joined = nil, nil, nil, object{}, nil
+		a.raw, a.text, a.pending, a.object, a.joint = nil, nil, nil, object{}, joint{}
 	}
 }
 
@@ -136,10 +133,8 @@ func (a *Answer) advance() []byte {
 		before := a.phase
 		var out []byte
 		switch a.phase {
-		case answerStart:
-			a.start()
-		case answerFence:
-			a.fence()
+		case answerFront:
+			a.lead()
 		case answerValue:
 			out = a.value()
 		case answerTail:
@@ -157,98 +152,22 @@ func (a *Answer) advance() []byte {
 // rest is all that has not gone out, as it came.
 func (a *Answer) rest() []byte {
 	from := a.sent
-	a.sent, a.at = len(a.raw), len(a.raw)
+	a.sent = len(a.raw)
 	return a.raw[from:]
 }
 
-// bom is what some editors begin a text with.
-const bom = "\ufeff"
-
-// start looks for the first byte of the answer.
-func (a *Answer) start() {
-	for a.at < len(a.raw) {
-		c := a.raw[a.at]
-		switch {
-		case chars.IsSpace(c):
-			a.at++
-			continue
-		case c == bom[0]:
-			if rest := a.raw[a.at:]; len(rest) < len(bom) && string(rest) == bom[:len(rest)] {
-				return
-			} else if a.dropped == 0 && bytes.HasPrefix(rest, []byte(bom)) {
-				a.at += len(bom)
-				a.dropped = a.at
-				a.kinds |= answerJSON
-				continue
-			}
-			a.phase = answerWhole
-		case (c == '{' || c == '[') && a.form.takes(c):
-			a.open()
-		case c == '`':
-			a.phase = answerFence
-		default:
-			a.phase = answerWhole
-		}
-		return
-	}
-}
-
-// maxInfo is how long the line may be that opens a code fence.
-const maxInfo = 24
-
-// fence reads the line that opens a code fence, up to the value.
-func (a *Answer) fence() {
-	line := a.raw[a.at:]
-	info := bytes.TrimLeft(line, "`")
-	switch marks := len(line) - len(info); {
-	case len(info) == 0 && marks <= maxInfo:
-		return
-	case marks < len(fenceMark):
+// lead reads what stands in front of the value, and begins that.
+func (a *Answer) lead() {
+	f := &a.front
+	switch f.read(a.raw, a.form) {
+	case frontOpen:
+	case frontEnds:
+		a.object.begin(a.form.toolFor(a.raw[f.at]), a.maxDepth, f.at, f.kept())
+		a.phase = answerValue
+	case frontNone:
 		a.phase = answerWhole
-		return
 	}
-	n := bytes.IndexAny(info, "\n{[")
-	switch {
-	case n < 0 && len(info) <= maxInfo:
-		return
-	case n < 0 || !isDataFence(info[:n]):
-		a.phase = answerWhole
-		return
-	}
-	value := n + chars.Space(info[n:], 0)
-	if value == len(info) {
-		return
-	}
-	if c := info[value]; c != '{' && c != '[' || !a.form.takes(c) {
-		a.phase = answerWhole
-		return
-	}
-	a.at = len(a.raw) - len(info) + value
-	a.dropped = a.at
-	a.kinds |= answerFenced
-	a.open()
-}
-
-const fenceMark = "```"
-
-// isDataFence reports whether what stands behind the marks of a code fence says that JSON is in it,
-// or says nothing.
-func isDataFence(info []byte) bool {
-	switch string(bytes.ToLower(chars.TrimSpace(info))) {
-	case "", "json", "json5", "jsonc", "jsonl", "javascript", "js", "text", "plaintext", "txt":
-		return true
-	}
-	return false
-}
-
-// open begins the value.
-func (a *Answer) open() {
-	from := 0 // the white space in front of it goes out with it
-	if a.dropped > 0 {
-		from = a.at
-	}
-	a.object.begin(a.form.toolFor(a.raw[a.at]), a.maxDepth, a.at, from)
-	a.phase = answerValue
+	a.kinds = f.kinds
 }
 
 // toolFor has the members of a value that begins with a byte.
@@ -277,10 +196,10 @@ func (a *Answer) value() []byte {
 	switch {
 	case w.fault != nil:
 		a.fail(w.fault)
-		return a.join(out, a.rest())
+		return a.joint.of(out, a.rest())
 	case w.closed:
-		a.at, a.phase = w.at, answerTail
-		return a.join(out, a.tail())
+		a.behind, a.phase = w.at, answerTail
+		return a.joint.of(out, a.tail())
 	}
 	return out
 }
@@ -298,7 +217,7 @@ func (o *object) settled() bool {
 
 // whole has all of the text looked at when it is there.
 func (a *Answer) whole() {
-	a.phase, a.sent, a.kinds, a.dropped = answerWhole, 0, 0, 0
+	a.phase, a.sent, a.kinds = answerWhole, 0, 0
 }
 
 // fail notes what makes the text no JSON.
@@ -308,32 +227,23 @@ func (a *Answer) fail(p *Problem) {
 
 // tail reads what follows the value.
 func (a *Answer) tail() []byte {
-	a.at += chars.Space(a.raw[a.at:], 0)
-	if a.at < len(a.raw) {
+	a.behind += chars.Space(a.raw[a.behind:], 0)
+	if a.behind < len(a.raw) {
 		a.phase = answerBehind
 	}
 	if a.kinds&answerFenced != 0 {
 		return nil
 	}
 	from := a.sent
-	a.sent = a.at
-	return a.raw[from:a.at]
-}
-
-// join puts two pieces of output together.
-func (a *Answer) join(head, tail []byte) []byte {
-	if len(tail) == 0 {
-		return head
-	}
-	a.joined = append(append(a.joined[:0], head...), tail...)
-	return a.joined
+	a.sent = a.behind
+	return a.raw[from:a.behind]
 }
 
 // End says that there is no more text. It returns the rest of the output and the problem, if
 // there is one. Text that is nothing but white space is none: nobody has answered.
 func (a *Answer) End() (out []byte, problem *Problem) {
 	switch a.phase {
-	case answerStart, answerFence, answerWhole:
+	case answerFront, answerWhole:
 		if chars.Blank(a.raw) {
 			return a.give(a.rest()), nil
 		}
@@ -347,7 +257,8 @@ func (a *Answer) End() (out []byte, problem *Problem) {
 			out = a.find()
 		}
 	case answerBehind:
-		kinds, problem := a.search().behind(a.at, a.text)
+		s := search{a.form, a.maxDepth, a.raw}
+		kinds, problem := s.behind(a.behind, a.text)
 		out = a.ends(nil, kinds, problem)
 	case answerTail: // in a fence that is not closed
 		a.sent = len(a.raw)
@@ -362,13 +273,11 @@ func (a *Answer) End() (out []byte, problem *Problem) {
 	return a.give(out), a.problem
 }
 
-// search looks for the answer in all of the text.
-func (a *Answer) search() *search { return &search{a.form, a.maxDepth, a.raw} }
-
 // find looks for the answer in all of the text.
 func (a *Answer) find() []byte {
 	a.object.begin(nil, a.maxDepth, 0, 0) // what it has read before does not count
-	out, kinds, problem := a.search().only()
+	s := search{a.form, a.maxDepth, a.raw}
+	out, kinds, problem := s.only()
 	return a.ends(out, kinds, problem)
 }
 

@@ -47,7 +47,7 @@ type Args struct {
 	object   object
 	next     *object // reads objects behind the first
 	inner    *Args   // reads the text that a string holds
-	out      []byte
+	joint    joint
 }
 
 // phase is where in the arguments the text has come.
@@ -83,10 +83,10 @@ var kindNames = [...]string{ArgsJSON, ArgsTypes, ArgsEncoding, ArgsEmpty, ArgsSp
 func (a *Args) Begin(tool *abi.Tool, maxDepth int) {
 	*a = Args{
 		tool: tool, maxDepth: depthOr(maxDepth), raw: a.raw[:0],
-		object: a.object, next: a.next, inner: a.inner, out: a.out[:0],
+		object: a.object, next: a.next, inner: a.inner, joint: a.joint,
 	}
-	if max(cap(a.raw), cap(a.out), cap(a.object.out)) > keptMemory {
-		a.raw, a.out, a.object, a.next, a.inner = nil, nil, object{}, nil, nil
+	if max(cap(a.raw), cap(a.joint.memory), cap(a.object.out)) > keptMemory {
+		a.raw, a.joint, a.object, a.next, a.inner = nil, joint{}, object{}, nil, nil
 	}
 }
 
@@ -218,19 +218,7 @@ func (a *Args) readObject() []byte {
 	if a.problem == nil {
 		return out
 	}
-	return a.join(out, a.rest())
-}
-
-// join puts two pieces of output together.
-func (a *Args) join(head, tail []byte) []byte {
-	switch {
-	case len(tail) == 0:
-		return head
-	case len(head) == 0:
-		return tail
-	}
-	a.out = append(append(a.out[:0], head...), tail...)
-	return a.out
+	return a.joint.of(out, a.rest())
 }
 
 func (a *Args) refuse(offset int, what, hint string) {

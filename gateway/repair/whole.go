@@ -32,7 +32,7 @@ func JSON(text []byte, maxDepth int) (fixed []byte, repairs []string, problem *P
 	case a.Same():
 		return text, nil, nil
 	}
-	return a.join(out, rest), a.Repairs(), nil
+	return a.joint.of(out, rest), a.Repairs(), nil
 }
 
 // decode reads the object that the arguments hold in a string.

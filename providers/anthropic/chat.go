@@ -31,9 +31,9 @@ func (p *Provider) Chat(ctx context.Context, model string, req *gateway.Request)
 	renameHeader(resp.Header)
 	now := time.Now().Unix()
 	if resp.Stream != nil {
-		s := &stream{p: p, header: resp.Header, withheld: resp.Withheld, upstream: resp.Stream}
-		s.decoder = decoder{created: now, model: ask.model, withUsage: ask.usage, warnings: &s.warnings}
-		s.warnings = ask.warnings
+		s := &stream{p: p, header: resp.Header, withheld: resp.Withheld, upstream: resp.Stream, warnings: ask.warnings,
+			chunks: chunks{created: now, model: ask.model, withUsage: ask.usage}}
+		s.decoder = newDecoder(&s.chunks, &s.warnings)
 		return s, nil
 	}
 	data, err := complete(resp.Data, now, ask)

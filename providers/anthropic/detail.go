@@ -54,13 +54,3 @@ func thoughtsOf(details value) (blocks []value, lost bool) {
 	})
 	return blocks, lost
 }
-
-// emitThought writes a block of thinking that has ended, in both forms that there are for it.
-func (d *decoder) emitThought(index int, block value) {
-	d.start(nil)
-	d.content = true
-	var delta object
-	delta.set("thinking_blocks", arrayOf(block))
-	delta.set("reasoning_details", arrayOf(detail(block, index)))
-	d.chunk(delta.close())
-}

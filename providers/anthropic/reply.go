@@ -18,7 +18,8 @@ type stream struct {
 	withheld headers.Withheld
 	upstream *upstream.Stream
 	decoder  decoder
-	given    int // of the decoder's frames
+	chunks   chunks // that the decoder writes
+	given    int    // of their frames
 	warnings warnings
 	err      error // that ended the stream
 	frame    wire.Frame
@@ -53,28 +54,28 @@ func (s *stream) Close() error { return s.upstream.Close() }
 // Next implements [gateway.Reply]. After the end marker it should be called once
 // more: that lets the upstream's connection be used again.
 func (s *stream) Next() (*gateway.Frame, error) {
-	for s.err == nil && s.given == len(s.decoder.frames) {
+	for s.err == nil && s.given == len(s.chunks.frames) {
 		s.read()
 	}
-	if s.given == len(s.decoder.frames) {
+	if s.given == len(s.chunks.frames) {
 		return nil, s.err
 	}
-	next := s.decoder.frames[s.given]
+	next := s.chunks.frames[s.given]
 	s.given++
 	f := &s.frame
 	s.shape.Read(f, next.Raw, next.Data)
 	f.Done = next.Done
 	// What is here already may hold no frame at all, so only reading it tells.
-	for s.err == nil && !s.decoder.done && s.given == len(s.decoder.frames) && s.upstream.Buffered() {
+	for s.err == nil && !s.decoder.done && s.given == len(s.chunks.frames) && s.upstream.Buffered() {
 		s.read()
 	}
-	f.More = s.given < len(s.decoder.frames)
+	f.More = s.given < len(s.chunks.frames)
 	return f, nil
 }
 
 // read reads one block of the upstream's, which may give no frame or several.
 func (s *stream) read() {
-	s.decoder.frames, s.given = s.decoder.frames[:0], 0
+	s.chunks.frames, s.given = s.chunks.frames[:0], 0
 	if s.decoder.done {
 		s.err = s.upstream.End()
 		return
@@ -88,9 +89,9 @@ func (s *stream) read() {
 	case len(data) > 0:
 		err = s.decoder.read(data)
 	case bytes.HasPrefix(b.Raw, []byte(":")):
-		s.decoder.frames = append(s.decoder.frames, gateway.Frame{Raw: bytes.Clone(b.Raw)})
+		s.chunks.comment(bytes.Clone(b.Raw))
 	}
-	if s.decoder.content {
+	if s.chunks.content {
 		s.upstream.Started()
 	}
 	if s.decoder.finished {

@@ -2,7 +2,6 @@ package upstream
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"io"
 	"net/http"
@@ -78,7 +77,7 @@ func (c *call) do() (*Response, error) {
 		s := &Stream{c: c, body: resp.Body, blocks: wire.NewReader(&limited{body, c.p.maxStream}, maxChunk)}
 		room := inflight.Hold{Of: c.room}
 		s.blocks.Room = room.Fit
-		h, held := c.p.passOn(resp.Header, true, false)
+		h, held := c.p.crossing.answer(resp.Header, true, false)
 		return &Response{Header: h, Withheld: held, Stream: s}, nil
 	}
 	c.stopFirstToken()
@@ -89,7 +88,7 @@ func (c *call) do() (*Response, error) {
 		return nil, err
 	}
 	c.end()
-	h, held := c.p.passOn(resp.Header, false, false)
+	h, held := c.p.crossing.answer(resp.Header, false, false)
 	return &Response{Header: h, Withheld: held, Data: data}, nil
 }
 
@@ -114,11 +113,11 @@ func (c *call) send() (*http.Response, io.Reader, error) {
 // post makes the request. net/http sends a body that it knows to be in memory together with the header,
 // and writes the header first of any other.
 func (c *call) post(r *Request) {
-	p, h, size := c.p, c.p.requestHeader(r.Header), r.Body.Size()
+	p, h, size := c.p, c.p.crossing.request(r.Header), r.Body.Size()
 	if size <= h1.MaxBody {
 		r.Body = wire.Pieces{r.Body.Join()}
 		if p.plain != nil {
-			c.plain = h1.Request{Method: http.MethodPost, URL: r.URL, Host: p.host(), Header: h, Body: r.Body[0]}
+			c.plain = h1.Request{Method: http.MethodPost, URL: r.URL, Host: p.host, Header: h, Body: r.Body[0]}
 			return
 		}
 	}
@@ -136,12 +135,9 @@ func (c *call) post(r *Request) {
 	c.req.Body, _ = c.req.GetBody()
 }
 
-// host is what the upstream is told to be called.
-func (p *Client) host() string { return cmp.Or(p.hostHeader, p.base.Host) }
-
 func (p *Client) request(ctx context.Context, method string, u *url.URL, h http.Header) *http.Request {
 	req := &http.Request{
-		Method: method, URL: u, Host: p.host(), Header: h,
+		Method: method, URL: u, Host: p.host, Header: h,
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 	}
 	return req.WithContext(ctx)

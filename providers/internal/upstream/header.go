@@ -7,10 +7,29 @@ import (
 	"strings"
 
 	"github.com/callgate/callgate/gateway/headers"
+	"github.com/callgate/callgate/internal/redact"
 )
 
+// crossing is what of a header goes to the upstream, and what of its answers' comes back. It is not
+// changed once it is made.
+type crossing struct {
+	set           http.Header // in every request, over all others
+	forward, drop map[string]bool
+	pass          map[string]bool
+	secrets       redact.Secrets
+}
+
+// newCrossing is what a configuration lets through. host is the header Host that it names, or "".
+func newCrossing(c *Config) (x *crossing, host string, err error) {
+	x = &crossing{set: http.Header{}}
+	if host, err = x.setHeader(c); err != nil {
+		return nil, "", err
+	}
+	return x, host, x.setNames(c)
+}
+
 // setNames notes which headers travel beside those that always do.
-func (p *Client) setNames(c Config) error {
+func (x *crossing) setNames(c *Config) error {
 	for _, name := range slices.Concat(c.Forward, c.Pass, c.Drop) {
 		if !validName(name) {
 			return fmt.Errorf("forward_headers, pass_headers: %q is not the name of a header", name)
@@ -26,7 +45,7 @@ func (p *Client) setNames(c Config) error {
 			return fmt.Errorf("pass_headers: %q cannot be passed on: %s", name, problem)
 		}
 	}
-	p.forward, p.pass, p.drop = names(c.Forward), names(c.Pass), names(c.Drop)
+	x.forward, x.pass, x.drop = names(c.Forward), names(c.Pass), names(c.Drop)
 	return nil
 }
 
@@ -38,12 +57,12 @@ func names(list []string) map[string]bool {
 	return m
 }
 
-// requestHeader is the header of a request to the upstream. It shares the values
+// request is the header of a request to the upstream. It shares the values
 // of client.
-func (p *Client) requestHeader(client http.Header) http.Header {
-	h := make(http.Header, len(client)+len(p.header)+2)
+func (x *crossing) request(client http.Header) http.Header {
+	h := make(http.Header, len(client)+len(x.set)+2)
 	for name, values := range client {
-		if name = http.CanonicalHeaderKey(name); headers.Forwarded(name) && !p.drop[name] || p.forward[name] {
+		if name = http.CanonicalHeaderKey(name); headers.Forwarded(name) && !x.drop[name] || x.forward[name] {
 			h[name] = values
 		}
 	}
@@ -56,7 +75,7 @@ func (p *Client) requestHeader(client http.Header) http.Header {
 	if h["User-Agent"] == nil {
 		h["User-Agent"] = []string{"callgate"}
 	}
-	for name, values := range p.header {
+	for name, values := range x.set {
 		h[name] = values
 	}
 	hideIdempotency(h)
@@ -75,12 +94,12 @@ func hideIdempotency(h http.Header) {
 	}
 }
 
-// passOpaque is passOn for an answer that nobody looks into.
-func (p *Client) passOpaque(h http.Header) (http.Header, headers.Withheld) {
-	return headers.Answer{Opaque: true, More: p.pass, Quotes: p.secrets.In}.Pass(h)
+// opaque is what a client may see of the header of an answer that nobody looks into.
+func (x *crossing) opaque(h http.Header) (http.Header, headers.Withheld) {
+	return headers.Answer{Opaque: true, More: x.pass, Quotes: x.secrets.In}.Pass(h)
 }
 
-// passOn is what a client may see of the header of an upstream's answer, and what it may not.
-func (p *Client) passOn(h http.Header, streamed, failed bool) (http.Header, headers.Withheld) {
-	return headers.Answer{Streamed: streamed, Failed: failed, More: p.pass, Quotes: p.secrets.In}.Pass(h)
+// answer is what a client may see of the header of an upstream's answer, and what it may not.
+func (x *crossing) answer(h http.Header, streamed, failed bool) (http.Header, headers.Withheld) {
+	return headers.Answer{Streamed: streamed, Failed: failed, More: x.pass, Quotes: x.secrets.In}.Pass(h)
 }

@@ -21,42 +21,42 @@ func isSecret(name string) bool {
 	return slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(name, part) })
 }
 
-// setHeader prepares what is set in every request, and notes what of it is secret.
-func (p *Client) setHeader(c Config) error {
-	p.header = http.Header{}
-	if err := p.setKey(c.Key, c.KeyHeader); err != nil {
-		return err
+// setHeader prepares what is set in every request, and notes what of it is secret. It returns the
+// header Host, which is sent in another way.
+func (x *crossing) setHeader(c *Config) (host string, err error) {
+	if err := x.setKey(c.Key, c.KeyHeader); err != nil {
+		return "", err
 	}
 	secrets := []string{c.Key}
 	for name, value := range c.Headers {
 		if !validName(name) || !validValue(value) {
-			return fmt.Errorf("headers: %q is not a valid name, or its value holds a control character or white space at an end", name)
+			return "", fmt.Errorf("headers: %q is not a valid name, or its value holds a control character or white space at an end", name)
 		}
 		if http.CanonicalHeaderKey(name) == "Host" {
-			p.hostHeader = value
+			host = value
 			continue
 		}
-		p.header.Set(name, value)
+		x.set.Set(name, value)
 		for word := range strings.FieldsSeq(value) {
 			if isSecret(name) && len(word) >= minSecret {
 				secrets = append(secrets, word)
 			}
 		}
 	}
-	p.secrets = redact.New(secrets)
-	return nil
+	x.secrets = redact.New(secrets)
+	return host, nil
 }
 
-func (p *Client) setKey(key, header string) error {
+func (x *crossing) setKey(key, header string) error {
 	switch {
 	case key == "":
 		return nil
 	case !validValue(key):
 		return errors.New("api_key: it holds a control character, or white space at an end")
 	case header == "":
-		p.header.Set("Authorization", "Bearer "+key)
+		x.set.Set("Authorization", "Bearer "+key)
 	default:
-		p.header.Set(header, key)
+		x.set.Set(header, key)
 	}
 	return nil
 }
@@ -71,11 +71,11 @@ func validValue(s string) bool {
 
 // Redact replaces the client's secrets in s, in whatever form package redact knows. An
 // adapter calls it for what it quotes of an answer; [Client.Errorf] does it by itself.
-func (p *Client) Redact(s string) string { return p.secrets.Out(s) }
+func (p *Client) Redact(s string) string { return p.crossing.secrets.Out(s) }
 
 // Safe is err as a cause that may be logged.
 func (p *Client) Safe(err error) error {
-	if text := err.Error(); p.secrets.In(text) {
+	if text := err.Error(); p.crossing.secrets.In(text) {
 		return errors.New(p.Redact(text))
 	}
 	return err

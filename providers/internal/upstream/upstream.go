@@ -15,7 +15,6 @@ import (
 	"net/http"
 	"net/url"
 
-	"github.com/callgate/callgate/internal/redact"
 	"github.com/callgate/callgate/providers/internal/h1"
 )
 
@@ -64,11 +63,8 @@ const (
 type Client struct {
 	name        string
 	base        *url.URL
-	header      http.Header // set in every request
-	hostHeader  string
-	secrets     redact.Secrets // never to be seen in a message
-	forward     map[string]bool
-	pass, drop  map[string]bool
+	host        string    // what the upstream is told to be called
+	crossing    *crossing // its secrets are never to be seen in a message
 	quotaCodes  []string
 	timeouts    Timeouts
 	maxResponse int64
@@ -101,12 +97,10 @@ func New(c Config) (*Client, error) {
 	if p.timeouts, err = c.Timeouts.withDefaults(); err != nil {
 		return nil, err
 	}
-	if err := p.setHeader(c); err != nil {
+	if p.crossing, p.host, err = newCrossing(&c); err != nil {
 		return nil, err
 	}
-	if err := p.setNames(c); err != nil {
-		return nil, err
-	}
+	p.host = cmp.Or(p.host, base.Host)
 	if p.transport == nil {
 		p.plain, p.transport = newPlain(base, p.timeouts.Connect), newTransport(p.timeouts.Connect)
 	}

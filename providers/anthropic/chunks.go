@@ -1,0 +1,99 @@
+package anthropic
+
+import (
+	"github.com/callgate/callgate/gateway"
+	"github.com/callgate/callgate/gateway/wire"
+)
+
+var pingComment = []byte(": ping\n\n")
+
+// chunks are the frames of a stream in OpenAI's form, as they are written.
+type chunks struct {
+	created   int64
+	model     string // that was asked for
+	withUsage bool
+
+	frames  []gateway.Frame // made and not given out yet
+	head    object          // what every chunk begins with; empty until the first is written
+	content bool            // a part of the answer has come
+}
+
+// begin writes the first chunk, which gives the role, as OpenAI's does. It reports whether there
+// was none before. message is nil where none has begun the answer.
+func (c *chunks) begin(message value) bool {
+	if len(c.head) > 0 {
+		return false
+	}
+	c.head = readHead(message, c.created, c.model).open("chat.completion.chunk")
+	c.chunk(value(`{"role":"assistant","content":""}`))
+	return true
+}
+
+// emit writes a delta of one field, in the midst of the answer.
+func (c *chunks) emit(name string, v value) {
+	delta := make(object, 0, len(name)+len(v)+len(`{"":}`))
+	delta.set(name, v)
+	c.emitDelta(delta.close())
+}
+
+// emitDelta writes a delta, in the midst of the answer.
+func (c *chunks) emitDelta(delta value) {
+	c.begin(nil) // if it has not begun
+	c.content = true
+	c.chunk(delta)
+}
+
+// text writes text as it came.
+func (c *chunks) text(v value) {
+	if len(inner(v)) > 0 {
+		c.emit("content", v)
+	}
+}
+
+// cite writes citations.
+func (c *chunks) cite(citations value) {
+	if !hollow(citations) {
+		c.own("citations", compact(citations))
+	}
+}
+
+// own writes what OpenAI's form has no place for.
+func (c *chunks) own(name string, v value) {
+	var o object
+	o.set(name, v)
+	c.emit("provider_specific_fields", o.close())
+}
+
+// thought writes a block of thinking that has ended, in both forms that there are for it.
+func (c *chunks) thought(index int, block value) {
+	var delta object
+	delta.set("thinking_blocks", arrayOf(block))
+	delta.set("reasoning_details", arrayOf(detail(block, index)))
+	c.emitDelta(delta.close())
+}
+
+// chunk writes a delta.
+func (c *chunks) chunk(delta value) {
+	const before, behind = `{"index":0,"delta":`, `,"logprobs":null,"finish_reason":null}`
+	choice := make(value, 0, len(before)+len(delta)+len(behind))
+	var rest []byte
+	if c.withUsage { // every chunk but the last says that it has none
+		rest = []byte(`,"usage":null`)
+	}
+	c.frame(append(append(append(choice, before...), delta...), behind...), rest)
+}
+
+// frame writes a chunk with a choice, or with none. rest is the fields behind it.
+func (c *chunks) frame(choice value, rest []byte) {
+	const field, open, end = "data: ", `,"choices":[`, "}\n\n"
+	raw := make([]byte, 0, len(field)+len(c.head)+len(open)+len(choice)+1+len(rest)+len(end))
+	raw = append(append(append(append(raw, field...), c.head...), open...), choice...)
+	raw = append(append(append(raw, ']'), rest...), end...)
+	c.frames = append(c.frames, gateway.Frame{Raw: raw, Data: raw[len(field) : len(raw)-len("\n\n")]})
+}
+
+// comment writes a comment as it is.
+func (c *chunks) comment(raw []byte) { c.frames = append(c.frames, gateway.Frame{Raw: raw}) }
+
+// done writes the end marker.
+func (c *chunks) done() { c.frames = append(c.frames, wire.Done()) }
