@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/callgate/callgate/gateway"
-	"github.com/callgate/callgate/gateway/billing"
 	"github.com/callgate/callgate/gateway/limit"
 )
 
@@ -18,22 +17,6 @@ type Inner interface {
 	Chat(ctx context.Context, req *gateway.Request) (*gateway.Response, error)
 	Relay(ctx context.Context, req *gateway.Request, r *gateway.Relay, one bool) (*gateway.Response, error)
 	Passthrough(ctx context.Context, provider string, req *gateway.Request, r *gateway.Relay) (*gateway.Response, error)
-}
-
-// Pricer knows what answers cost; accounts.Prices does.
-type Pricer interface {
-	// Price is the cost of a usage in 10⁻⁹ US dollars, and the version of the prices.
-	Price(provider, model string, u gateway.Usage) (nano int64, priced bool, version string)
-}
-
-// Recorder takes the rows of usage; *billing.Book does, and says more of it.
-type Recorder interface {
-	// Begin notes what an answer uses at least that has not ended, for when the process is killed. Record and
-	// Forget end it, by its ID. Nobody needs to call it unless Keeps.
-	Begin(r billing.Row)
-	Record(r billing.Row)
-	Forget(id string)
-	Keeps() bool
 }
 
 // Target is where a request may go.
@@ -60,17 +43,6 @@ type Options struct {
 	Route func(model string) string
 	// State is what lives as long as the process.
 	State *State
-}
-
-// Assumed is the price that is taken of models that have none, in 10⁻⁹ US dollars for a million tokens.
-type Assumed struct{ Input, Output int64 }
-
-// Of is what a usage costs by an assumed price, in 10⁻⁹ US dollars; priced is false where there is none.
-func (p *Assumed) Of(u gateway.Usage) (nano int64, priced bool) {
-	if p == nil {
-		return 0, false
-	}
-	return (int64(u.Input)*p.Input + int64(u.Output)*p.Output + 500_000) / 1_000_000, true
 }
 
 // State is what outlives the configuration: the numbers of limits, the leases of running requests and what was
@@ -108,32 +80,35 @@ func (s *State) Close() error {
 }
 
 // Gate lets requests pass within their limits. It is safe for concurrent use.
-type Gate struct{ o Options }
+type Gate struct {
+	o      Options
+	prices pricing
+}
 
 // New makes a Gate.
-func New(o Options) *Gate { return &Gate{o} }
+func New(o Options) *Gate { return &Gate{o, pricing{o.Prices, o.Assumed}} }
 
 // Chat implements run.Chatter.
 func (g *Gate) Chat(ctx context.Context, req *gateway.Request) (*gateway.Response, error) {
-	return g.pass(ctx, req, estimate{chat: true}, func(ctx context.Context) (*gateway.Response, error) { return g.o.Inner.Chat(ctx, req) })
+	return g.pass(ctx, req, kind{chat: true}, func(ctx context.Context) (*gateway.Response, error) { return g.o.Inner.Chat(ctx, req) })
 }
 
 // Relay implements httpapi.Chatter.
 func (g *Gate) Relay(ctx context.Context, req *gateway.Request, r *gateway.Relay, one bool) (*gateway.Response, error) {
-	e := estimate{free: r.Path == gateway.CountPath, text: r.Path == "completions"}
-	return g.pass(ctx, req, e, func(ctx context.Context) (*gateway.Response, error) { return g.o.Inner.Relay(ctx, req, r, one) })
+	k := kind{free: r.Path == gateway.CountPath, text: r.Path == "completions"}
+	return g.pass(ctx, req, k, func(ctx context.Context) (*gateway.Response, error) { return g.o.Inner.Relay(ctx, req, r, one) })
 }
 
 // Passthrough implements httpapi.Chatter.
 func (g *Gate) Passthrough(ctx context.Context, provider string, req *gateway.Request, r *gateway.Relay) (*gateway.Response, error) {
-	e := estimate{provider: provider, free: r.Method == "GET" || r.Method == "HEAD"}
-	return g.pass(ctx, req, e, func(ctx context.Context) (*gateway.Response, error) {
+	k := kind{provider: provider, free: r.Method == "GET" || r.Method == "HEAD"}
+	return g.pass(ctx, req, k, func(ctx context.Context) (*gateway.Response, error) {
 		return g.o.Inner.Passthrough(ctx, provider, req, r)
 	})
 }
 
 // pass lets a request pass, if its limits do.
-func (g *Gate) pass(ctx context.Context, req *gateway.Request, e estimate, ask func(context.Context) (*gateway.Response, error)) (resp *gateway.Response, err error) {
+func (g *Gate) pass(ctx context.Context, req *gateway.Request, k kind, ask func(context.Context) (*gateway.Response, error)) (resp *gateway.Response, err error) {
 	set, err := g.o.Limits(req)
 	if err != nil {
 		return nil, err
@@ -141,19 +116,22 @@ func (g *Gate) pass(ctx context.Context, req *gateway.Request, e estimate, ask f
 	if set == nil && g.o.Records == nil {
 		return ask(ctx)
 	}
-	a := &account{gate: g, req: req, ctx: ctx, ids: newIDs(), model: g.o.State.models.of(req.Model)}
-	a.estimate(e)
-	if a.unpriced != "" && set.Has(limit.Money) {
+	a := g.account(ctx, req, g.o.State.models.of(req.Model), k)
+	if unpriced := a.estimate.price.unpriced; unpriced != "" && set.Has(limit.Money) {
 		return nil, &gateway.Error{Kind: gateway.Forbidden, Code: "price_unknown", Param: "model",
-			Message: fmt.Sprintf("Your budget is in US dollars, and the gateway knows no price of %s. Ask for another model.", a.unpriced)}
+			Message: fmt.Sprintf("Your budget is in US dollars, and the gateway knows no price of %s. Ask for another model.", unpriced)}
 	}
 	var rates *gateway.RateLimits
 	if set != nil {
-		if rates, err = a.acquire(ctx, set); err != nil {
+		if err := g.seed(ctx, set); err != nil {
+			g.o.State.away(ctx, err)
+			return nil, errAway(ctx, err)
+		}
+		if rates, err = a.hold.acquire(ctx, set, a.rows.ids.id, &a.rates); err != nil {
 			return nil, err
 		}
 	}
-	if r := g.o.Records; a.lease != nil || r != nil && r.Keeps() {
+	if r := g.o.Records; a.hold.lease != nil || r != nil && r.Keeps() {
 		g.o.State.add(a)
 	}
 	defer func() {
@@ -170,30 +148,6 @@ func (g *Gate) pass(ctx context.Context, req *gateway.Request, e estimate, ask f
 	a.reply = reply{Reply: answer.Reply, account: a, replayed: answer.Summary.Replayed()}
 	answer.Reply = &a.reply
 	return answer, nil
-}
-
-// assumed is the version of prices that were assumed.
-const assumed = "assumed"
-
-// tell has the answer's summary say what was spent, from now on.
-func (a *account) tell(s *gateway.Summary) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.summary, s.Spent = s, a.spent
-}
-
-// price is what a usage costs. One without a price costs what is assumed.
-func (g *Gate) price(provider, model string, u gateway.Usage) (nano int64, priced bool, version string) {
-	if g.o.Prices != nil {
-		if nano, priced, version = g.o.Prices.Price(provider, model, u); priced {
-			return nano, priced, version
-		}
-	}
-	nano, priced = g.o.Assumed.Of(u)
-	if priced {
-		version = assumed
-	}
-	return nano, priced, version
 }
 
 // renewal renews the leases of requests that run, and says what they have used so far.
@@ -239,15 +193,12 @@ func (r *renewal) renew() {
 }
 
 // links are an account's place in the list of those that run.
-type links struct {
-	runs         bool
-	next, before *account
-}
+type links struct{ next, before *account }
 
 func (r *renewal) add(a *account) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if a.links = (links{runs: true, next: r.running}); r.running != nil {
+	if a.links = (links{next: r.running}); r.running != nil {
 		r.running.links.before = a
 	}
 	r.running = a
@@ -257,8 +208,8 @@ func (r *renewal) remove(a *account) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	l := a.links
-	if !l.runs {
-		return
+	if l.before == nil && r.running != a {
+		return // it is not among them
 	}
 	if l.before != nil {
 		l.before.links.next = l.next
@@ -276,7 +227,7 @@ func (s *State) Running() (n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for a := s.running; a != nil; a = a.links.next {
-		if a.lease != nil { // it does not change any more
+		if a.hold.lease != nil { // it does not change any more
 			n++
 		}
 	}

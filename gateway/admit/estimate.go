@@ -10,7 +10,6 @@ import (
 
 	"github.com/callgate/callgate/gateway"
 	"github.com/callgate/callgate/gateway/limit"
-	"github.com/callgate/callgate/gateway/usage"
 	"github.com/callgate/callgate/gateway/wire"
 )
 
@@ -74,76 +73,101 @@ func (m *model) learn(u gateway.Usage, sent int64) {
 	}
 }
 
-// tokens is what so many bytes are, and output how many tokens an answer has at most, mostly.
+// guess is how many bytes a token has, and how many tokens an answer has at most, mostly.
 func (m *model) guess() (ratio float64, output int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.bytes, m.p95
 }
 
-func tokens(n int64, ratio float64) int64 { return int64(float64(n)/ratio + 0.999) }
-
-// estimate says what is known of a request before it is asked.
-type estimate struct {
+// kind says what is known of a request before it is asked.
+type kind struct {
 	chat     bool
 	text     bool   // it is answered with text
 	free     bool   // it uses no tokens
 	provider string // it goes to, whatever it is for
 }
 
-// estimate makes the hold of a request.
-func (a *account) estimate(e estimate) {
-	a.ratio, a.output = a.model.guess()
-	a.texts = e.chat || e.text
-	n, pictures := textBytes(a.req.Body.Bytes())
-	if a.text = n; e.free {
-		return
-	}
-	a.input = tokens(n, a.ratio) + pictures*imageTokens
-	out := int64(0)
-	if e.chat || e.text {
-		out = a.output * 2
-		if out == 0 {
-			out = firstOutput
-		}
-		most, choices := asked(a.req)
-		if c := a.req.From.Client; c != nil && c.MaxTokens > 0 && (most == 0 || int64(c.MaxTokens) < most) {
-			most = int64(c.MaxTokens)
-		}
-		if most > 0 {
-			out = min(out, most)
-		}
-		out *= choices
-	}
-	a.hold = limit.Holds{Hold: limit.Amount{Tokens: a.input + out}, Used: limit.Amount{Tokens: a.input}}
-	if a.gate.o.Targets != nil {
-		for _, t := range a.gate.o.Targets(a.req, e.provider) {
-			a.costs(t.Provider, t.Model)
-		}
-	}
-	a.hold.Hold.Nano, a.hold.Used.Nano = a.worth(a.input, out), a.worth(a.input, 0)
+// estimate turns the bytes of a request and its answers into tokens, by what was learned of the model, and tokens into
+// money.
+type estimate struct {
+	model *model
+	ratio float64 // bytes of a token
+	text  int64   // bytes of the request that are text
+	input int64   // tokens that the request itself has
+	price tariff
 }
 
-// costs raises the estimate of the price to that of a target.
-func (a *account) costs(provider, model string) {
-	target := Target{provider, model}
-	if a.rated == target { // mostly that which was estimated is asked
-		return
+// newEstimate makes that of a request, and says how many tokens its answers have at most, mostly. Its price is nothing
+// until a target has raised it.
+func newEstimate(req *gateway.Request, m *model, k kind) (e estimate, output int64) {
+	ratio, output := m.guess()
+	n, pictures := textBytes(req.Body.Bytes())
+	e = estimate{model: m, ratio: ratio, text: n, price: tariff{texts: k.chat || k.text}}
+	if k.free {
+		return e, 0
 	}
-	a.rated = target
-	const n = 1000
-	in, known, _ := a.gate.price(provider, model, gateway.Usage{Reported: true, Input: n})
-	out, priced, _ := a.gate.price(provider, model, gateway.Usage{Reported: true, Output: n})
-	if (!known || !priced && a.texts) && a.unpriced == "" && model != "" {
-		a.unpriced = provider + "/" + model
+	e.input = e.tokens(n) + pictures*imageTokens
+	if !e.price.texts {
+		return e, 0
 	}
-	a.rate.in, a.rate.out = max(a.rate.in, in), max(a.rate.out, out)
+	if output *= 2; output == 0 {
+		output = firstOutput
+	}
+	most, choices := asked(req)
+	if c := req.From.Client; c != nil && c.MaxTokens > 0 && (most == 0 || int64(c.MaxTokens) < most) {
+		most = int64(c.MaxTokens)
+	}
+	if most > 0 {
+		output = min(output, most)
+	}
+	return e, output * choices
 }
 
-// worth is what tokens cost, at the highest price that the request may have.
-func (a *account) worth(in, out int64) int64 {
-	return (min(in, usage.MaxTokens)*a.rate.in + min(out, usage.MaxTokens)*a.rate.out + 999) / 1000
+// tokens is what so many bytes are.
+func (e *estimate) tokens(bytes int64) int64 { return int64(float64(bytes)/e.ratio + 0.999) }
+
+// amount is so many tokens, and what they cost at most.
+func (e *estimate) amount(in, out int64) limit.Amount {
+	return limit.Amount{Tokens: in + out, Nano: e.price.of(in, out)}
 }
+
+// holds are what is held for answers of so many tokens before an upstream is asked.
+func (e *estimate) holds(output int64) limit.Holds {
+	return limit.Holds{Hold: e.amount(e.input, output), Used: e.amount(e.input, 0)}
+}
+
+// reach is how many bytes of an answer may come before what is left of a hold is mostly used.
+func (e *estimate) reach(left limit.Amount) int64 {
+	room := left.Tokens
+	if e.price.out > 0 {
+		room = min(room, left.Nano*1000/e.price.out)
+	}
+	return int64(float64(max(room-step/4, step/4)) * e.ratio)
+}
+
+// counted is what an answer counts: what its upstream reports; and where that is not all, or nothing, what came.
+func (e *estimate) counted(u *gateway.Use) (counted gateway.Usage, estimated bool) {
+	counted = u.Usage
+	if counted.Reported && u.Complete {
+		return counted, false
+	}
+	input, output := e.tokens(int64(u.Sent)), e.tokens(int64(u.Came))
+	if u.Purpose != gateway.ForJudge && e.input == 0 {
+		input = 0 // of what uses no tokens
+	} else if u.Purpose == gateway.ForAnswer {
+		input = e.input
+	}
+	if counted.Reported {
+		input = int64(counted.Input)
+	}
+	counted.Reported = true
+	counted.Input, counted.Output = int(input), max(counted.Output, int(output))
+	return counted, true
+}
+
+// learn has the model's next estimates be like what the request has used.
+func (e *estimate) learn(u gateway.Usage) { e.model.learn(u, e.text) }
 
 // textBytes is how many bytes of a body are text, and how many pictures there are beside them.
 func textBytes(body []byte) (n, pictures int64) {

@@ -13,9 +13,9 @@ import (
 type reply struct {
 	gateway.Reply
 	account  *account
-	replayed bool
 	head     []byte // what all chunks say of themselves, in JSON, without the end of the object
 	left     []*wire.Frame
+	replayed bool
 	done     bool
 }
 
@@ -29,14 +29,14 @@ func (r *reply) Next() (*gateway.Frame, error) {
 		r.left = r.left[1:]
 		return f, nil
 	}
-	if r.account.cuts && r.Streamed() && r.account.isCut() {
+	if r.account.hold.cuts && r.Streamed() && r.account.isCut() {
 		return r.end()
 	}
 	f, err := r.Reply.Next()
 	if err != nil || f != nil && (f.Done || !r.Streamed()) {
 		r.account.finish(r.replayed)
 	}
-	if f != nil && r.account.cuts && r.head == nil && f.IsChunk() {
+	if f != nil && r.account.hold.cuts && r.head == nil && f.IsChunk() {
 		r.head = head(f.Data)
 	}
 	return f, err

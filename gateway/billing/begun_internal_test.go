@@ -38,8 +38,8 @@ func TestBegunHangs(t *testing.T) {
 	row := func(i int, status string) Row {
 		return Row{ID: fmt.Sprint("row-", i), Time: time.Now(), Status: status}
 	}
-	s := &stuck{disk: b.begun.file, came: make(chan struct{}, 1)} // of a second write it would hang here
-	b.begun.file = s
+	s := &stuck{disk: b.writer.begun.file, came: make(chan struct{}, 1)} // of a second write it would hang here
+	b.writer.begun.file = s
 	b.Begin(row(0, "first"))
 	s.hang = make(chan struct{})
 	ended := make(chan struct{})
@@ -74,15 +74,15 @@ func TestBegunHangs(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "does not answer") {
 		t.Errorf("got %v, want that the disk does not answer", err)
 	}
-	rows, err := readBegun(filepath.Join(dir, b.journal.name+begunSuffix)) // killed now
+	rows, err := readBegun(filepath.Join(dir, b.writer.journal.name+begunSuffix)) // killed now
 	if err != nil || len(rows) != 1 || rows[0].ID != "row-0" || rows[0].Status != "first" {
 		t.Errorf("got %+v, error %v", rows, err)
 	}
 	close(s.hang)
 	<-b.over.Done()
 	b.ended.Wait()
-	if n := len(b.begun.places); n != 2 || b.begun.count != 2 {
-		t.Errorf("got %d answers in %d places, want the first, and the one whose note hung", n, b.begun.count)
+	if n := len(b.writer.begun.places); n != 2 || b.writer.begun.count != 2 {
+		t.Errorf("got %d answers in %d places, want the first, and the one whose note hung", n, b.writer.begun.count)
 	}
 }
 
@@ -93,14 +93,14 @@ func TestBegunHangsAgain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &stuck{disk: b.begun.file, came: make(chan struct{}, 1), hang: make(chan struct{})}
-	b.begun.file = s
+	s := &stuck{disk: b.writer.begun.file, came: make(chan struct{}, 1), hang: make(chan struct{})}
+	b.writer.begun.file = s
 	r := Row{ID: "row-0", Time: time.Now()}
 	b.Begin(r) // in vain
 	<-s.came
-	b.mu.Lock()
-	done, slow := b.next.done, b.slow
-	b.mu.Unlock()
+	b.queue.mu.Lock()
+	done, slow := b.queue.next.done, b.queue.slow
+	b.queue.mu.Unlock()
 	if !slow {
 		t.Error("got a disk that is not slow")
 	}
@@ -117,7 +117,7 @@ func TestBegunHangsAgain(t *testing.T) {
 	if err := b.Close(t.Context()); err != nil {
 		t.Error(err)
 	}
-	if left, _ := filepath.Glob(filepath.Join(b.o.Journal, "*")); len(left) > 0 {
+	if left, _ := filepath.Glob(filepath.Join(b.writer.journal.dir, "*")); len(left) > 0 {
 		t.Errorf("got %q, want that nothing is left", left)
 	}
 }
@@ -132,12 +132,12 @@ func TestBegunNoJournal(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.journal.dir = filepath.Join(dir, "none")
+	b.writer.journal.dir = filepath.Join(dir, "none")
 	r := Row{ID: "row-0", Time: time.Now()}
 	b.Begin(r)
 	b.Record(r)
 	b.Begin(Row{ID: "row-1", Time: time.Now()}) // in a place of its own
-	path := filepath.Join(dir, b.journal.name+begunSuffix)
+	path := filepath.Join(dir, b.writer.journal.name+begunSuffix)
 	if rows, err := readBegun(path); err != nil || len(rows) != 2 { // killed now
 		t.Errorf("got %+v, error %v, want both notes", rows, err)
 	}

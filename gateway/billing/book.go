@@ -7,8 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"path/filepath"
-	"slices"
 	"sync"
 	"time"
 )
@@ -34,14 +32,8 @@ type Options struct {
 	Log *slog.Logger
 }
 
-const (
-	// recordWait is how long Record and Begin wait at most for the disk.
-	recordWait = 100 * time.Millisecond
-	// closeWait is how long Close waits for the disk, once all is in the ledger, or is not waited for any more.
-	closeWait = 5 * time.Second
-	// maxRoom is for how many rows a batch has room at once, if the one before had so many.
-	maxRoom = 2048
-)
+// closeWait is how long Close waits for the disk, once all is in the ledger, or is not waited for any more.
+const closeWait = 5 * time.Second
 
 // Book takes rows and sees to it that they come into the ledger: it writes each to its journal before
 // Record returns, and from there to the ledger, in batches. While the ledger is away they wait in the
@@ -50,131 +42,61 @@ const (
 //
 // The gateway has one, from its start to its end. It may be used by many goroutines; a nil Book takes
 // nothing.
+//
+// A row goes from the queue by the writer to the backlog, and from there by the carrier to the ledger.
 type Book struct {
-	o       Options
-	journal *journal // nil: rows wait in memory
-	begun   *begun   // nil without a journal
-	log     *slog.Logger
+	queue   *queue
+	writer  *writer
+	backlog *backlog
+	carrier *carrier
+	notes   *notes // nil without a journal
+	counts  *counter
 	costs   *costs
+	log     *slog.Logger
 
-	mu     sync.Mutex // guards what follows
-	next   *batch     // what the journal gets next
-	sealed []*segment // what the ledger gets, oldest first
-	counts Stats
-	closed bool
-	slow   bool          // somebody has waited in vain for the batch that is written now
-	said   time.Time     // when the log said that answers are not noted
-	moved  chan struct{} // closed once something was put
-	memory int64         // bytes of segments' rows in memory
-
-	wake    chan struct{} // there is a next batch
-	flush   chan chan struct{}
-	deliver chan struct{} // there is a sealed segment
-	ended   sync.WaitGroup
-	over    context.Context //nolint:containedctx // the Book's own: it ends what puts rows
-	cancel  context.CancelFunc
-}
-
-// batch is rows that go to the journal in one write, and notes of answers that have begun, which go there before.
-type batch struct {
-	notes []*note
-	noted int64 // bytes
-	rows  []Row
-	lines []byte // the same for the journal
-	bytes int64
-	done  chan struct{} // closed when they are written
-}
-
-// Stats say what a Book has done, for metrics.
-type Stats struct {
-	// Recorded are all rows that were handed over, and Written those that the ledger has taken. Known were
-	// there before, and Late are older than what is kept: they are not in the ledger.
-	Recorded, Written, Known, Late uint64
-	// Dropped are lost but for their line in the log: no disk, no room, or not a row.
-	Dropped uint64
-	// Estimated have a usage that was not reported, and Unpriced no price.
-	Estimated, Unpriced uint64
-	// Unfinished are rows of answers that a process had begun which was killed: they were made at the start.
-	Unfinished uint64
-	// JournalErrors is how often the journal could not be written, and LedgerErrors the ledger.
-	JournalErrors, LedgerErrors uint64
-	// Queued rows wait for the ledger, in so many bytes.
-	Queued, QueuedBytes int64
-	// Away says that the last attempt to put rows has failed.
-	Away bool
+	ended  sync.WaitGroup
+	over   context.Context //nolint:containedctx // the Book's own: it ends what puts rows
+	cancel context.CancelFunc
 }
 
 // NewBook opens the journal, and begins with the rows that it finds there. The caller calls Close.
 func NewBook(o Options) (*Book, error) {
 	o.JournalBytes, o.MemoryBytes = cmp.Or(o.JournalBytes, 1<<30), cmp.Or(o.MemoryBytes, 16<<20)
 	o.Interval = cmp.Or(o.Interval, 500*time.Millisecond)
-	b := &Book{o: o, log: o.Log, costs: newCosts(), next: newBatch(0), moved: make(chan struct{}),
-		wake: make(chan struct{}, 1), flush: make(chan chan struct{}), deliver: make(chan struct{}, 1)}
-	if b.log == nil {
-		b.log = slog.New(slog.DiscardHandler)
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
 	}
-	if o.Journal != "" {
-		var err error
-		if b.journal, b.sealed, err = openJournal(o.Journal); err != nil {
-			return nil, fmt.Errorf("usage: the journal: %w", err)
+	b := &Book{costs: newCosts(), counts: &counter{}, log: o.Log}
+	b.writer = &writer{open: &segment{}, flush: make(chan chan struct{}), counts: b.counts, log: o.Log}
+	if o.Journal == "" {
+		b.backlog = newBacklog(o.MemoryBytes, "no more rows can wait in memory", o.MemoryBytes, nil)
+		b.queue = newQueue(o.MemoryBytes, segmentBytes, b.backlog)
+	} else {
+		found, err := b.writer.journals(o.Journal)
+		if err != nil {
+			return nil, err
 		}
-		if b.begun, err = newBegun(filepath.Join(o.Journal, b.journal.name+begunSuffix)); err != nil {
-			return nil, errors.Join(fmt.Errorf("usage: the journal: %w", err), b.journal.close(true))
-		}
-		b.counts.Unfinished = uint64(b.journal.unended)
-		for _, s := range b.sealed {
-			b.counts.QueuedBytes += s.bytes
-			b.counts.Queued += int64(s.count)
-		}
-		if n := b.counts.Queued; n > 0 {
-			b.log.Info("usage: rows of an earlier run are written to the ledger now", "rows", n, "unfinished", b.journal.unended, "journal", o.Journal)
-			notify(b.deliver)
-		}
+		b.backlog = newBacklog(o.JournalBytes, "the journal is full", o.MemoryBytes, found)
+		b.queue = newQueue(o.MemoryBytes, 0, b.backlog)
+		b.notes = &notes{to: b.queue, counts: b.counts, log: o.Log}
+		b.found(o.Journal, b.writer.journal.unended)
 	}
+	b.writer.from, b.writer.to = b.queue, b.backlog
+	b.carrier = &carrier{from: b.backlog, to: o.Ledger, notes: b.notes, counts: b.counts, log: o.Log}
 	b.over, b.cancel = context.WithCancel(context.Background())
-	b.ended.Go(b.write)
-	b.ended.Go(func() { b.put(b.over) })
+	b.ended.Go(func() { b.writer.write(o.Interval) })
+	b.ended.Go(func() { b.carrier.carry(b.over) })
 	if o.Retention > 0 {
-		b.ended.Go(func() { b.sweep(b.over) })
+		b.ended.Go(func() { sweep(b.over, o.Ledger, o.Retention, o.Log) })
 	}
 	return b, nil
 }
 
-// newBatch makes a batch, with room for so many rows.
-func newBatch(rows int) *batch {
-	return &batch{rows: make([]Row, 0, min(rows, maxRoom)), done: make(chan struct{})}
-}
-
-func notify(c chan struct{}) {
-	select {
-	case c <- struct{}{}:
-	default:
-	}
-}
-
-// wait waits for the end of a batch, a tenth of a second, and not at all while somebody has waited in vain.
-func (b *Book) wait(done <-chan struct{}) bool {
-	b.mu.Lock()
-	slow := b.slow
-	b.mu.Unlock()
-	if slow {
-		return false
-	}
-	timer := time.NewTimer(recordWait)
-	defer timer.Stop()
-	select {
-	case <-done:
-		return true
-	case <-timer.C:
-	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	select {
-	case <-done:
-		return true
-	default:
-		b.slow = true
-		return false
+// found says what an earlier run has left in the journal.
+func (b *Book) found(journal string, unfinished int) {
+	b.counts.count(func(s *Stats) { s.Unfinished = uint64(unfinished) })
+	if rows, _ := b.backlog.size(); rows > 0 {
+		b.log.Info("usage: rows of an earlier run are written to the ledger now", "rows", rows, "unfinished", unfinished, "journal", journal)
 	}
 }
 
@@ -186,71 +108,60 @@ func (b *Book) Record(r Row) {
 	if b == nil {
 		return
 	}
-	reason := r.clean()
-	var line []byte
-	size := r.size()
-	if b.journal != nil && reason == "" {
-		line = appendLine(nil, &r)
-		size = int64(len(line))
-	}
-	done := b.add(&r, line, size, reason)
-	if done == nil {
-		b.Forget(r.ID) // the log has it
+	b.counts.count(func(s *Stats) { s.Recorded++ })
+	done, reason := b.add(&r)
+	if reason != "" {
+		b.counts.count(func(s *Stats) { s.Dropped++ })
+		logLost(b.log, reason, []Row{r}, nil)
+		b.notes.forget(r.ID) // the log has it
 		return
 	}
-	if b.journal == nil {
-		return // nothing makes it safer
+	b.counts.recorded(&r)
+	b.costs.add(&r)
+	if b.Keeps() { // else nothing makes it safer
+		b.queue.wait(done)
 	}
-	b.wait(done)
 }
 
-// lost logs rows that come into no ledger.
-func (b *Book) lost(reason string, rows []Row, err error) {
+// add queues a row, in the form that ledgers keep. It returns the end of its batch, or why it is not taken.
+func (b *Book) add(r *Row) (done <-chan struct{}, reason string) {
+	if reason = r.clean(); reason != "" {
+		return nil, reason
+	}
+	if !b.Keeps() {
+		return b.queue.add(r, nil, r.size())
+	}
+	line := appendLine(nil, r)
+	return b.queue.add(r, line, int64(len(line)))
+}
+
+// logLost logs rows that come into no ledger.
+func logLost(log *slog.Logger, reason string, rows []Row, err error) {
 	for i := range rows {
 		line, _ := json.Marshal(rows[i].Record())
-		b.log.Error("usage: a row is lost but for this line: "+reason, "row", string(line), "error", err)
+		log.Error("usage: a row is lost but for this line: "+reason, "row", string(line), "error", err)
 	}
 }
 
-// add puts a row into the next batch, whose end it returns; nil if the row is dropped.
-func (b *Book) add(r *Row, line []byte, size int64, reason string) <-chan struct{} {
-	b.mu.Lock()
-	switch {
-	case reason != "":
-	case b.closed:
-		reason = errEnded.Error()
-	case b.next.bytes+size > b.o.MemoryBytes:
-		reason = "the disk of the journal does not take what waits in memory"
-	case b.journal != nil && b.counts.QueuedBytes+size > b.o.JournalBytes:
-		reason = "the journal is full"
-	case b.journal == nil && b.counts.QueuedBytes+size > b.o.MemoryBytes:
-		reason = "no more rows can wait in memory"
+// Keeps reports whether answers that have begun outlive the process: there is a journal.
+func (b *Book) Keeps() bool { return b != nil && b.notes != nil }
+
+// Begin notes what an answer will have used at least, before its upstream is asked: what Record or Forget with its
+// ID ends. If the process is killed before, the next one with this journal makes a row of it, with the status
+// Unfinished, which says that it is an estimate. Begun again it is what was used so far. It waits no longer than
+// Record does, and a disk that takes nothing keeps no answer from its client: it is counted and logged. Without a
+// journal it does nothing.
+func (b *Book) Begin(r Row) {
+	if b.Keeps() {
+		b.notes.begin(&r)
 	}
-	b.counts.Recorded++
-	if reason != "" {
-		b.counts.Dropped++
-		b.mu.Unlock()
-		b.lost(reason, []Row{*r}, nil)
-		return nil
+}
+
+// Forget ends what was begun and has used nothing.
+func (b *Book) Forget(id string) {
+	if b.Keeps() {
+		b.notes.forget(id)
 	}
-	if r.Estimated {
-		b.counts.Estimated++
-	}
-	if !r.Priced {
-		b.counts.Unpriced++
-	}
-	b.counts.Queued++
-	b.counts.QueuedBytes += size
-	next := b.next
-	next.rows, next.lines, next.bytes = append(next.rows, *r), append(next.lines, line...), next.bytes+size
-	done := next.done
-	soon := b.journal != nil || next.bytes >= segmentBytes
-	b.mu.Unlock()
-	b.costs.add(r)
-	if soon {
-		notify(b.wake)
-	}
-	return done
 }
 
 // Flush waits until all rows that were recorded before are in the ledger, or ctx ends.
@@ -260,7 +171,7 @@ func (b *Book) Flush(ctx context.Context) error {
 	}
 	flushed := make(chan struct{})
 	select {
-	case b.flush <- flushed:
+	case b.writer.flush <- flushed:
 	case <-b.over.Done():
 		return context.Canceled
 	case <-ctx.Done():
@@ -271,51 +182,21 @@ func (b *Book) Flush(ctx context.Context) error {
 	case <-ctx.Done(): // the disk hangs
 		return ctx.Err()
 	}
-	b.mu.Lock()
-	wanted := slices.Clone(b.sealed)
-	b.mu.Unlock()
-	return b.until(ctx, func() bool {
-		return !slices.ContainsFunc(wanted, func(s *segment) bool { return slices.Contains(b.sealed, s) })
-	})
-}
-
-// until waits for something that comes true when rows are put.
-func (b *Book) until(ctx context.Context, is func() bool) error {
-	for {
-		b.mu.Lock()
-		moved, ok := b.moved, is()
-		b.mu.Unlock()
-		if ok {
-			return nil
-		}
-		select {
-		case <-moved:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
+	return b.backlog.untilPut(ctx)
 }
 
 // Close takes no more rows, and waits until the ledger has all, or ctx ends: then those in the journal wait
 // for the next start, and those in memory are lost, which the error says.
 func (b *Book) Close(ctx context.Context) error {
-	if b == nil {
+	if b == nil || !b.queue.close() {
 		return nil
 	}
-	b.mu.Lock()
-	if b.closed {
-		b.mu.Unlock()
-		return nil
-	}
-	b.closed = true
-	b.mu.Unlock()
-	notify(b.wake)
-	waited := b.until(ctx, func() bool { return b.counts.Queued == 0 })
+	waited := b.backlog.untilEmpty(ctx)
 	b.cancel()
 	left := make(chan error, 1)
 	go func() { // it ends when the disk has done what it was told
 		b.ended.Wait()
-		left <- b.leave(waited)
+		left <- errors.Join(b.carrier.leave(), b.writer.leave(waited))
 	}()
 	timer := time.NewTimer(closeWait)
 	defer timer.Stop()
@@ -327,38 +208,14 @@ func (b *Book) Close(ctx context.Context) error {
 	}
 }
 
-// leave says what the ledger has not got, and gives the journal up.
-func (b *Book) leave(waited error) (err error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	for _, s := range b.sealed {
-		err = errors.Join(err, s.sync())
-		if s.path == "" {
-			b.counts.Dropped += uint64(s.count)
-			b.lost("it has waited in memory, and the ledger does not take it before the gateway ends", s.rows, nil)
-			err = errors.Join(err, fmt.Errorf("usage: %d rows that waited in memory are lost: the ledger does not take them", s.count))
-		}
-	}
-	if b.journal == nil {
-		return err
-	}
-	if waited != nil {
-		b.log.Warn("usage: rows wait in the journal for the next start", "rows", b.counts.Queued, "journal", b.o.Journal)
-	}
-	if n := len(b.begun.places); n > 0 {
-		b.log.Warn("usage: answers have not ended; the next start makes rows of them", "answers", n, "journal", b.o.Journal)
-	}
-	return errors.Join(err, b.begun.close(), b.journal.close(len(b.sealed) == 0))
-}
-
-// Stats are those of now.
+// Stats say what was done so far.
 func (b *Book) Stats() Stats {
 	if b == nil {
 		return Stats{}
 	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.counts
+	s := b.counts.now()
+	s.Queued, s.QueuedBytes = b.backlog.size()
+	return s
 }
 
 // Costs are what rows of this process have cost, by team and model.

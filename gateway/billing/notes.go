@@ -1,65 +1,57 @@
 package billing
 
-import "time"
+import (
+	"log/slog"
+	"sync"
+	"time"
+)
 
-// Keeps reports whether answers that have begun outlive the process: there is a journal.
-func (b *Book) Keeps() bool { return b != nil && b.begun != nil }
+// notes have the journal know of answers that run. Of a Book without a journal they are nil, and do nothing.
+type notes struct {
+	to     *queue
+	counts *counter
+	log    *slog.Logger
 
-// Begin notes what an answer will have used at least, before its upstream is asked: what Record or Forget with its
-// ID ends. If the process is killed before, the next one with this journal makes a row of it, with the status
-// Unfinished, which says that it is an estimate. Begun again it is what was used so far. It waits no longer than
-// Record does, and a disk that takes nothing keeps no answer from its client: it is counted and logged. Without a
-// journal it does nothing.
-func (b *Book) Begin(r Row) {
-	if !b.Keeps() || r.clean() != "" {
+	mu   sync.Mutex
+	said time.Time // when the log said that answers are not noted
+}
+
+// begin notes an answer, or what it has used so far.
+func (n *notes) begin(r *Row) {
+	if n == nil || r.clean() != "" {
 		return
 	}
-	n := &note{id: r.ID, line: begunLine(&r)}
-	done, err := b.note(n)
+	one := &note{id: r.ID, line: begunLine(r)}
+	done, err := n.to.note(one)
 	switch {
 	case err != nil:
-	case b.wait(done):
-		err = n.err
+	case n.to.wait(done):
+		err = one.err
 	default:
 		err = errDiskSlow
 	}
 	if err != nil {
-		b.unnoted(err)
+		n.failed(err)
 	}
 }
 
-// Forget ends what was begun and has used nothing.
-func (b *Book) Forget(id string) {
-	if b.Keeps() {
-		_, _ = b.note(&note{id: id}) // one that is not taken is left for the next start
+// forget ends the note of an answer.
+func (n *notes) forget(id string) {
+	if n != nil {
+		_, _ = n.to.note(&note{id: id}) // one that is not taken is left for the next start
 	}
 }
 
-// note puts a note into the next batch, whose end it returns.
-func (b *Book) note(n *note) (done <-chan struct{}, err error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	switch {
-	case b.closed:
-		return nil, errEnded
-	case b.slow && n.line != nil, b.next.noted+n.size() > b.o.MemoryBytes:
-		return nil, errDiskSlow
-	}
-	b.next.notes, b.next.noted = append(b.next.notes, n), b.next.noted+n.size()
-	notify(b.wake)
-	return b.next.done, nil
-}
-
-// unnoted counts an answer that is not noted, and has the log say so every now and then.
-func (b *Book) unnoted(err error) {
-	b.mu.Lock()
-	b.counts.JournalErrors++
-	said := time.Since(b.said) < 10*time.Second
+// failed counts an answer that is not noted, and has the log say so every now and then.
+func (n *notes) failed(err error) {
+	n.counts.count(func(s *Stats) { s.JournalErrors++ })
+	n.mu.Lock()
+	said := time.Since(n.said) < 10*time.Second
 	if !said {
-		b.said = time.Now()
+		n.said = time.Now()
 	}
-	b.mu.Unlock()
+	n.mu.Unlock()
 	if !said {
-		b.log.Error("usage: answers that begin are not in the journal; they have no row if the process is killed", "error", err)
+		n.log.Error("usage: answers that begin are not in the journal; they have no row if the process is killed", "error", err)
 	}
 }

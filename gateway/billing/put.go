@@ -2,6 +2,9 @@ package billing
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"log/slog"
 	"slices"
 	"time"
 )
@@ -15,15 +18,24 @@ const (
 	sweepEvery = time.Hour
 )
 
-// put takes sealed segments to the ledger, until ctx ends, or all are there and the Book is closed.
-func (b *Book) put(ctx context.Context) {
+// carrier takes what is sealed from the backlog to the ledger.
+type carrier struct {
+	from   *backlog
+	to     Ledger
+	notes  *notes // nil without a journal
+	counts *counter
+	log    *slog.Logger
+}
+
+// carry takes sealed segments to the ledger, until ctx ends, or all are there and no more can come.
+func (c *carrier) carry(ctx context.Context) {
 	pause := firstPause
 	for {
-		s := b.first()
+		s := c.from.first()
 		if s == nil {
 			select {
-			case _, more := <-b.deliver:
-				if !more && b.first() == nil {
+			case _, more := <-c.from.deliver:
+				if !more && c.from.first() == nil {
 					return
 				}
 			case <-ctx.Done():
@@ -31,8 +43,8 @@ func (b *Book) put(ctx context.Context) {
 			}
 			continue
 		}
-		err := b.putSegment(ctx, s)
-		b.settle(s, err)
+		err := c.put(ctx, s)
+		c.settle(s, err)
 		if err == nil {
 			pause = firstPause
 			continue
@@ -40,8 +52,9 @@ func (b *Book) put(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
-		b.log.Error("usage: the ledger does not take rows; they wait", "rows", b.Stats().Queued, "retry_in", pause.String(), "error", err)
-		if !b.pause(ctx, pause) {
+		rows, _ := c.from.size()
+		c.log.Error("usage: the ledger does not take rows; they wait", "rows", rows, "retry_in", pause.String(), "error", err)
+		if !c.pause(ctx, pause) {
 			return
 		}
 		pause = min(2*pause, longPause)
@@ -49,15 +62,12 @@ func (b *Book) put(ctx context.Context) {
 }
 
 // pause waits, and brings what is sealed meanwhile to the disk. It returns false once ctx ends.
-func (b *Book) pause(ctx context.Context, d time.Duration) bool {
-	over, deliver := time.After(d), b.deliver
+func (c *carrier) pause(ctx context.Context, d time.Duration) bool {
+	over, deliver := time.After(d), c.from.deliver
 	for {
-		b.mu.Lock()
-		sealed := slices.Clone(b.sealed)
-		b.mu.Unlock()
-		for _, s := range sealed {
+		for _, s := range c.from.all() {
 			if err := s.sync(); err != nil {
-				b.log.Error("usage: the journal's bytes could not be brought to the disk", "error", err)
+				c.log.Error("usage: the journal's bytes could not be brought to the disk", "error", err)
 			}
 		}
 		select {
@@ -73,98 +83,93 @@ func (b *Book) pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-func (b *Book) first() *segment {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if len(b.sealed) == 0 {
-		return nil
+// settle notes what became of a segment.
+func (c *carrier) settle(s *segment, err error) {
+	c.counts.count(func(s *Stats) {
+		if s.Away = err != nil; err != nil {
+			s.LedgerErrors++
+		}
+	})
+	if err != nil {
+		c.from.postpone(s)
+	} else {
+		c.from.put(s)
 	}
-	return b.sealed[0]
 }
 
-// settle notes what became of a segment. One that has failed goes behind the others: should it be itself what
-// the ledger refuses, the others do not wait for it.
-func (b *Book) settle(s *segment, err error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	at := slices.Index(b.sealed, s)
-	b.sealed = slices.Delete(b.sealed, at, at+1)
-	if b.counts.Away = err != nil; err != nil {
-		b.counts.LedgerErrors++
-		b.sealed = append(b.sealed, s)
-		return
-	}
-	b.counts.Queued -= int64(s.count)
-	if s.rows != nil {
-		b.memory -= s.bytes
-	}
-	b.counts.QueuedBytes -= s.bytes
-	close(b.moved)
-	b.moved = make(chan struct{})
-}
-
-// putSegment puts the rows of a segment into the ledger. Some of them may be there already.
-func (b *Book) putSegment(ctx context.Context, s *segment) error {
+// put puts the rows of a segment into the ledger. Some of them may be there already.
+func (c *carrier) put(ctx context.Context, s *segment) error {
 	rows, bad, err := s.read()
 	if err != nil {
 		return err
 	}
 	late := 0
 	for some := range slices.Chunk(rows, PutMost) {
-		res, err := b.putRows(ctx, some)
+		res, err := c.putRows(ctx, some)
 		if err != nil {
 			return err
 		}
 		late += res.Late
-		b.mu.Lock()
-		b.counts.Written += uint64(res.Added)
-		b.counts.Known += uint64(res.Known)
-		b.counts.Late += uint64(res.Late)
-		b.mu.Unlock()
+		c.counts.count(func(s *Stats) {
+			s.Written += uint64(res.Added)
+			s.Known += uint64(res.Known)
+			s.Late += uint64(res.Late)
+		})
 	}
 	if bad > 0 {
-		b.mu.Lock()
-		b.counts.Dropped += uint64(bad)
-		b.mu.Unlock()
-		b.log.Error("usage: lines of the journal are no rows: a process has ended while it wrote them, or somebody has changed the file; it is kept", "lines", bad, "file", s.path+badSuffix)
+		c.counts.count(func(s *Stats) { s.Dropped += uint64(bad) })
+		c.log.Error("usage: lines of the journal are no rows: a process has ended while it wrote them, or somebody has changed the file; it is kept", "lines", bad, "file", s.path+badSuffix)
 	}
 	if late > 0 && s.path == "" {
-		b.lost("it, or one that came with it, is older than what the ledger keeps", rows, nil)
+		logLost(c.log, "it, or one that came with it, is older than what the ledger keeps", rows, nil)
 	} else if late > 0 {
-		b.log.Error("usage: rows are older than what the ledger keeps, and not in it: nobody can tell whether they were; their file is kept", "rows", late, "file", s.path+badSuffix)
+		c.log.Error("usage: rows are older than what the ledger keeps, and not in it: nobody can tell whether they were; their file is kept", "rows", late, "file", s.path+badSuffix)
 	}
 	if s.path == "" { // their notes have outlived the process for them
 		for i := range rows {
-			b.Forget(rows[i].ID)
+			c.notes.forget(rows[i].ID)
 		}
 	}
 	return s.remove(bad+late > 0)
 }
 
-func (b *Book) putRows(ctx context.Context, rows []Row) (Result, error) {
+func (c *carrier) putRows(ctx context.Context, rows []Row) (Result, error) {
 	ctx, cancel := context.WithTimeout(ctx, putTime)
 	defer cancel()
-	return b.o.Ledger.Put(ctx, rows)
+	return c.to.Put(ctx, rows)
 }
 
-// sweep deletes rows that are too old, now and every hour.
-func (b *Book) sweep(ctx context.Context) {
+// leave brings what the ledger has not got to the disk, once the carrier has ended. What waits in memory is lost.
+func (c *carrier) leave() (err error) {
+	for _, s := range c.from.all() {
+		err = errors.Join(err, s.sync())
+		if s.path == "" {
+			c.counts.count(func(st *Stats) { st.Dropped += uint64(s.count) })
+			logLost(c.log, "it has waited in memory, and the ledger does not take it before the gateway ends", s.rows, nil)
+			err = errors.Join(err, fmt.Errorf("usage: %d rows that waited in memory are lost: the ledger does not take them", s.count))
+		}
+	}
+	return err
+}
+
+// sweep deletes rows that are older than what is kept, now and every hour.
+func sweep(ctx context.Context, l Ledger, kept time.Duration, log *slog.Logger) {
 	tick := time.NewTicker(sweepEvery)
 	defer tick.Stop()
 	for began := time.Now(); ; {
 		now := time.Now()
 		if jump := now.Round(0).Sub(began.Round(0)) - now.Sub(began); jump.Abs() > sweepEvery {
-			b.log.Error("usage: the machine's clock has jumped; rows are not deleted by it", "by", jump.String())
+			log.Error("usage: the machine's clock has jumped; rows are not deleted by it", "by", jump.String())
 			return
 		}
-		n, err := b.o.Ledger.Sweep(ctx, now.Add(-b.o.Retention))
+		n, err := l.Sweep(ctx, now.Add(-kept))
 		switch {
 		case ctx.Err() != nil:
 			return
 		case err != nil:
-			b.log.Error("usage: old rows could not be deleted", "error", err)
+			log.Error("usage: old rows could not be deleted", "error", err)
 		case n > 0:
-			b.log.Info("usage: rows older than the retention were deleted; the hours' sums stay", "rows", n)
+			log.Info("usage: rows older than the retention were deleted; the hours' sums stay", "rows", n)
 		}
 		select {
 		case <-tick.C:

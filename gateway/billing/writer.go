@@ -1,36 +1,65 @@
 package billing
 
-import "time"
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"time"
+)
 
 // segmentBytes is how large a segment grows.
 const segmentBytes = 1 << 20
 
-// write takes what was recorded to the journal, and seals a segment once it is old or large. It ends when
-// the Book is closed and all is sealed.
-func (b *Book) write() {
-	defer close(b.deliver)
-	open := &segment{}
-	tick := time.NewTicker(b.o.Interval)
+// writer takes what is queued to the journal, if there is one, and from there to the backlog. Its own goroutine alone
+// changes it.
+type writer struct {
+	from    *queue
+	to      *backlog
+	journal *journal // nil: rows wait in memory
+	begun   *begun   // nil without a journal
+	open    *segment
+	flush   chan chan struct{} // who wants all that is queued to be sealed
+	counts  *counter
+	log     *slog.Logger
+}
+
+// journals opens the journal in a folder, and returns the segments that it finds there.
+func (w *writer) journals(folder string) (found []*segment, err error) {
+	if w.journal, found, err = openJournal(folder); err != nil {
+		return nil, fmt.Errorf("usage: the journal: %w", err)
+	}
+	if w.begun, err = newBegun(filepath.Join(folder, w.journal.name+begunSuffix)); err != nil {
+		return nil, errors.Join(fmt.Errorf("usage: the journal: %w", err), w.journal.close(true))
+	}
+	return found, nil
+}
+
+// write takes what was recorded to the journal, and seals a segment once it is large, or old: at the latest after so
+// long. It ends when the queue is closed and all is sealed.
+func (w *writer) write(interval time.Duration) {
+	defer close(w.to.deliver)
+	tick := time.NewTicker(interval)
 	defer tick.Stop()
 	for {
 		var flushed chan struct{}
 		seal := false
 		select {
-		case <-b.wake:
+		case <-w.from.wake:
 		case <-tick.C:
 			seal = true
-		case flushed = <-b.flush:
+		case flushed = <-w.flush:
 			seal = true
 		}
-		next, closed := b.take()
+		next, closed := w.from.take()
 		if next != nil {
-			open = b.append(open, next)
+			w.append(next)
 		}
-		if seal || closed || open.bytes >= segmentBytes {
-			if b.begun != nil {
-				_ = b.begun.erase() // while the segment is there
+		if seal || closed || w.open.bytes >= segmentBytes {
+			if w.begun != nil {
+				_ = w.begun.erase() // while the segment is there
 			}
-			open = b.seal(open)
+			w.seal()
 		}
 		if flushed != nil {
 			close(flushed)
@@ -41,103 +70,73 @@ func (b *Book) write() {
 	}
 }
 
-// take takes the next batch; nil if it is empty, and grows.
-func (b *Book) take() (next *batch, closed bool) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if len(b.next.rows)+len(b.next.notes) > 0 {
-		next = b.next
-		b.next = newBatch(len(next.rows)) // mostly as many follow
-	}
-	return next, b.closed
-}
-
-// append writes a batch, and tells those who wait for it. It returns the segment that is open then.
-func (b *Book) append(open *segment, next *batch) *segment {
+// append writes a batch, and tells those who wait for it.
+func (w *writer) append(next *batch) {
 	for _, n := range next.notes {
-		n.err = b.begun.write(n)
+		n.err = w.begun.write(n)
 	}
 	written := true
 	if len(next.rows) > 0 {
-		open, written = b.appendRows(open, next)
+		written = w.appendRows(next)
 	}
-	b.mu.Lock()
-	close(next.done)
-	b.slow = false
-	b.mu.Unlock()
-	if b.begun != nil && written { // else the notes are what outlives the process
+	w.from.written(next)
+	if w.begun != nil && written { // else the notes are what outlives the process
 		for i := range next.rows {
-			b.begun.end(next.rows[i].ID)
+			w.begun.end(next.rows[i].ID)
 		}
 	}
-	return open
 }
 
 // appendRows adds the rows of a batch to the open segment, or, if the journal cannot be written, to one in memory. It
-// returns the segment that is open then, and whether the rows outlive the process, or are in the log.
-func (b *Book) appendRows(open *segment, next *batch) (now *segment, written bool) {
-	if b.journal == nil {
-		return b.grow(open, next, true), false
+// returns whether the rows outlive the process, or are in the log.
+func (w *writer) appendRows(next *batch) (written bool) {
+	if w.journal == nil {
+		w.to.grow(w.open, next, true)
+		return false
 	}
-	err := b.journal.append(open, next.lines)
+	err := w.journal.append(w.open, next.lines)
 	if err == nil {
-		return b.grow(open, next, b.fits(next.bytes)), true
+		w.to.grow(w.open, next, w.to.fits(next.bytes))
+		return true
 	}
-	if open.count == 0 {
-		open.discard()
+	if w.open.count == 0 {
+		w.open.discard()
 	}
-	open = b.seal(open)
-	b.mu.Lock()
-	b.counts.JournalErrors++
-	b.mu.Unlock()
-	if b.fits(next.bytes) {
-		b.log.Error("usage: the journal cannot be written; rows wait in memory, and are lost if the process is killed", "rows", len(next.rows), "error", err)
-		return b.seal(b.grow(open, next, true)), false
+	w.seal()
+	w.counts.count(func(s *Stats) { s.JournalErrors++ })
+	if w.to.fits(next.bytes) {
+		w.log.Error("usage: the journal cannot be written; rows wait in memory, and are lost if the process is killed", "rows", len(next.rows), "error", err)
+		w.to.grow(w.open, next, true)
+		w.seal()
+		return false
 	}
-	b.mu.Lock()
-	b.counts.Dropped += uint64(len(next.rows))
-	b.counts.Queued -= int64(len(next.rows))
-	b.counts.QueuedBytes -= next.bytes
-	b.mu.Unlock()
-	b.lost("the journal cannot be written, and no more can wait in memory", next.rows, err)
-	return open, true
+	w.counts.count(func(s *Stats) { s.Dropped += uint64(len(next.rows)) })
+	w.to.drop(len(next.rows), next.bytes)
+	logLost(w.log, "the journal cannot be written, and no more can wait in memory", next.rows, err)
+	return true
 }
 
-// grow adds a batch to a segment. Its rows stay in memory only if all those before do.
-func (b *Book) grow(s *segment, next *batch, keep bool) *segment {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	switch {
-	case keep && s.count == 0:
-		s.rows = next.rows
-		b.memory += next.bytes
-	case keep && s.rows != nil:
-		s.rows = append(s.rows, next.rows...)
-		b.memory += next.bytes
-	case s.rows != nil:
-		s.rows = nil
-		b.memory -= s.bytes
+// seal hands the open segment to the backlog, and opens another one. An empty one stays open.
+func (w *writer) seal() {
+	if w.open.count == 0 {
+		return
 	}
-	s.count, s.bytes = s.count+len(next.rows), s.bytes+next.bytes
-	return s
+	w.to.seal(w.open)
+	w.open = &segment{}
 }
 
-// fits reports whether there is room in memory.
-func (b *Book) fits(size int64) bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.memory+size <= b.o.MemoryBytes
-}
-
-// seal hands the open segment to those who put rows into the ledger, and opens another one. An empty one stays
-// open.
-func (b *Book) seal(open *segment) *segment {
-	if open.count == 0 {
-		return open
+// leave gives the journal up, once the writer has ended. What is left in the backlog the next start finds; waited is
+// why nobody waits for the ledger any more.
+func (w *writer) leave(waited error) error {
+	if w.journal == nil {
+		return nil
 	}
-	b.mu.Lock()
-	b.sealed = append(b.sealed, open)
-	b.mu.Unlock()
-	notify(b.deliver)
-	return &segment{}
+	if waited != nil {
+		rows, _ := w.to.size()
+		w.log.Warn("usage: rows wait in the journal for the next start", "rows", rows, "journal", w.journal.dir)
+	}
+	if n := len(w.begun.places); n > 0 {
+		w.log.Warn("usage: answers have not ended; the next start makes rows of them", "answers", n, "journal", w.journal.dir)
+	}
+	return errors.Join(w.begun.close(), w.journal.close(w.to.first() == nil))
 }

@@ -1,0 +1,106 @@
+package admit
+
+import (
+	"github.com/callgate/callgate/gateway"
+	"github.com/callgate/callgate/gateway/usage"
+)
+
+// Pricer knows what answers cost; accounts.Prices does.
+type Pricer interface {
+	// Price is the cost of a usage in 10⁻⁹ US dollars, and the version of the prices.
+	Price(provider, model string, u gateway.Usage) (nano int64, priced bool, version string)
+}
+
+// Assumed is the price that is taken of models that have none, in 10⁻⁹ US dollars for a million tokens.
+type Assumed struct{ Input, Output int64 }
+
+// Of is what a usage costs by an assumed price, in 10⁻⁹ US dollars; priced is false where there is none.
+func (p *Assumed) Of(u gateway.Usage) (nano int64, priced bool) {
+	if p == nil {
+		return 0, false
+	}
+	return (int64(u.Input)*p.Input + int64(u.Output)*p.Output + 500_000) / 1_000_000, true
+}
+
+// pricing is what there is to know of prices. Both may be nil.
+type pricing struct {
+	known   Pricer
+	assumed *Assumed
+}
+
+// cost is that of a usage, in 10⁻⁹ US dollars, by a version of the prices.
+type cost struct {
+	nano    int64
+	priced  bool
+	version string
+}
+
+// assumed is the version of prices that were assumed.
+const assumed = "assumed"
+
+// isKnown reports whether the cost is by a price that is not assumed.
+func (c cost) isKnown() bool { return c.priced && c.version != assumed }
+
+// of is what a usage costs. One without a price costs what is assumed.
+func (p *pricing) of(provider, model string, u gateway.Usage) (c cost) {
+	if p.known != nil {
+		if c.nano, c.priced, c.version = p.known.Price(provider, model, u); c.priced {
+			return c
+		}
+	}
+	if c.nano, c.priced = p.assumed.Of(u); c.priced {
+		c.version = assumed
+	}
+	return c
+}
+
+// tariff is the highest price that a request may have, by the targets that it may go to.
+type tariff struct {
+	in, out  int64  // 10⁻⁹ US dollars for a thousand tokens
+	rated    Target // whose price is in it, of some the last
+	texts    bool   // the request is answered with text
+	unpriced string // a target whose price nobody knows
+}
+
+// raise raises the price to that of a target.
+func (t *tariff) raise(p *pricing, target Target) {
+	if t.rated == target { // mostly that which was estimated is asked
+		return
+	}
+	t.rated = target
+	const n = 1000
+	in := p.of(target.Provider, target.Model, gateway.Usage{Reported: true, Input: n})
+	out := p.of(target.Provider, target.Model, gateway.Usage{Reported: true, Output: n})
+	if (!in.priced || !out.priced && t.texts) && t.unpriced == "" && target.Model != "" {
+		t.unpriced = target.Provider + "/" + target.Model
+	}
+	t.in, t.out = max(t.in, in.nano), max(t.out, out.nano)
+}
+
+// of is what tokens cost, at this price.
+func (t *tariff) of(in, out int64) int64 {
+	return (min(in, usage.MaxTokens)*t.in + min(out, usage.MaxTokens)*t.out + 999) / 1000
+}
+
+// bill is what a client is told that the answers to its request cost.
+type bill struct {
+	spent   gateway.Spent
+	summary *gateway.Summary // of the answer, once there is one
+}
+
+// tell has the answer's summary say what was spent, from now on.
+func (b *bill) tell(s *gateway.Summary) { b.summary, s.Spent = s, b.spent }
+
+// add adds an answer.
+func (b *bill) add(c cost, estimated bool) {
+	one := gateway.Spent{Nano: c.nano, Answers: 1}
+	if !c.isKnown() {
+		one.Nano, one.Unpriced = 0, 1
+	}
+	if estimated {
+		one.Estimated = 1
+	}
+	if b.spent = b.spent.Plus(one); b.summary != nil {
+		b.summary.Spent = b.spent
+	}
+}
