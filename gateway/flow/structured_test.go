@@ -104,6 +104,32 @@ func TestStructured(t *testing.T) {
 	}
 }
 
+// TestStructuredSaysWhatWentOut holds what is said of an answer that is repaired and nevertheless
+// refused: a whole one goes out as it came, so nothing was repaired; of a stream all that was changed
+// before the problem is named.
+func TestStructuredSaysWhatWentOut(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ name, text, streamed, repairs string }{
+		{"a type, and a member too much", `{"city": "Oslo", "degrees": "3", "x": 1}`, `{"city": "Oslo", "degrees": 3, "x": 1}`, "answer_types=1"},
+		{"a fence, and a member is missing", "```json\n{\"city\": \"Oslo\"}\n```", `{"city": "Oslo"}`, "answer_fence=1"},
+		{"a word of Python's where none may be", `{"city": "Oslo", "degrees": None}`, `{"city": "Oslo", "degrees": null}`, "answer_json=1"},
+		{"quotes, and one too much", `{'city': 'O'slo', 'degrees': 3}`, `{"city": "O"slo', 'degrees': 3}`, "answer_json=1"},
+		{"a fence, and a key twice", "```json\n{\"city\": \"Oslo\", \"city\": \"Bergen\"}\n```", "{\"city\": \"Oslo\", \"city\": \"Bergen\"}\n```", "answer_fence=1"},
+		{"two that differ", `{"city": "Oslo", "degrees": 3} {"city": "Bergen", "degrees": 4}`, `{"city": "Oslo", "degrees": 3} {"city": "Bergen", "degrees": 4}`, ""},
+	} {
+		in := stream("stop", strings.Split(tt.text, "")...)
+		out, resp, err := exchange(t, in, structuredTarget(gateway.PassInvalid), structured)
+		if got := join(t, out).content; err != nil || got != tt.streamed || resp.Summary.RepairList() != tt.repairs || resp.Summary.Structured.Result != gateway.StructuredInvalid {
+			t.Errorf("%s: got %q, %v, repairs %q, %+v", tt.name, got, err, resp.Summary.RepairList(), resp.Summary.Structured)
+		}
+		in = whole(tt.text, "stop")
+		out, resp, err = exchange(t, in, structuredTarget(gateway.PassInvalid), asWhole(structured))
+		if err != nil || out != in.blocks[0] || resp.Summary.RepairList() != "" || resp.Summary.Structured.Result != gateway.StructuredInvalid {
+			t.Errorf("%s, whole: got %s, %v, repairs %q, %+v", tt.name, out, err, resp.Summary.RepairList(), resp.Summary.Structured)
+		}
+	}
+}
+
 // TestStructuredLeavesAlone holds where no JSON is demanded: calls, refusals, answers that are cut,
 // and answers of several choices, each for itself.
 func TestStructuredLeavesAlone(t *testing.T) {
