@@ -155,6 +155,9 @@ func (s *stage) feed(p *piece, args []byte) {
 	if c.approve(v) {
 		s.replaced(c)
 	}
+	if c.approved && !s.whole {
+		s.choiceOf(c).native(v, c)
+	}
 	p.to = len(c.args.out)
 	p.from = min(p.from, p.to)
 }
