@@ -38,6 +38,9 @@ type Options struct {
 	Reasoning Reasoning
 	// InReasoning says what a call is that stands in open reasoning.
 	InReasoning InReasoning
+	// Answers reports whether a text is the JSON that the request asks for. That is no call then,
+	// though it may read like one. It may be nil.
+	Answers func(text []byte) bool
 }
 
 // InReasoning says what a call is that the model wrote before its reasoning ended.

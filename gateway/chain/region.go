@@ -172,7 +172,7 @@ func (r *reading) read(ctx context.Context, out []abi.Event, p *parsers, region 
 	if became.kind != undecided {
 		return out, became
 	}
-	return r.end(out, r.fed)
+	return r.end(out, p, region, r.fed)
 }
 
 // act acts on a run's events.
@@ -180,7 +180,7 @@ func (r *reading) act(out []abi.Event, p *parsers, region []byte, events []abi.E
 	for i := range events {
 		switch e := &events[i]; e.Kind {
 		case abi.End:
-			return r.end(out, e.To)
+			return r.end(out, p, region, e.To)
 		case abi.Malformed:
 			return out, ending{kind: givenBack, from: e.From, to: e.To}
 		default:
@@ -201,9 +201,12 @@ func (r *reading) act(out []abi.Event, p *parsers, region []byte, events []abi.E
 }
 
 // end closes a region that the parser has read up to byte to.
-func (r *reading) end(out []abi.Event, to int) ([]abi.Event, ending) {
+func (r *reading) end(out []abi.Event, p *parsers, region []byte, to int) ([]abi.Event, ending) {
 	if to <= 0 {
 		return out, ending{kind: givenBack, to: r.literal}
+	}
+	if p.opts.Answers != nil && r.judge.candidate.Heuristic && r.judge.tally.calls > 0 && p.opts.Answers(region[:min(to, len(region))]) {
+		return append(out, warn("call_quoted")), ending{kind: isQuoted, to: to}
 	}
 	return r.judge.end(out, to)
 }

@@ -18,6 +18,7 @@ var repaired = map[string]string{ //nolint:gochecknoglobals // a table
 	"args_empty":      "Empty arguments",
 	"args_split":      "Several calls in one",
 	"args_repeated":   "Arguments that came twice",
+	"call_repeated":   "Calls that were in the text too",
 	"name":            "A tool's name, misspelled",
 	"id":              "Calls without an id of their own",
 	"type":            "Calls without a type",

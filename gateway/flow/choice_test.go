@@ -47,3 +47,21 @@ func TestToolChoice(t *testing.T) {
 		})
 	}
 }
+
+// wholly is a provider that answers whole, whatever it is asked for.
+type wholly struct{ gateway.Provider }
+
+// TestWholeChoicesAsStream holds that the choices of a whole answer which goes out as a stream stay
+// apart, also where the upstream has given all of them one index.
+func TestWholeChoicesAsStream(t *testing.T) {
+	t.Parallel()
+	const call = `{"index":0,"message":{"content":null,"tool_calls":[{"id":"a","type":"function","function":{"name":"get_time","arguments":"{}"}}]},"finish_reason":"stop"}`
+	for _, second := range []string{`"index":0,`, `"index":1,`} {
+		in := wholly{&scripted{whole: true, blocks: []string{`{"choices":[` + call + `,{` + second + `"message":{"content":"Hi"},"finish_reason":"stop"}]}`}}}
+		out, resp, err := exchange(t, in, gateway.Target{Mode: gateway.Repair}, request)
+		if err != nil || !strings.Contains(out, `{"index":1,"delta":{"content":"Hi"}`) || !strings.Contains(out, `{"index":1,"delta":{},"finish_reason":"stop"}`) ||
+			!strings.Contains(out, `{"index":0,"delta":{},"finish_reason":"tool_calls"}`) {
+			t.Errorf("%q: got %v, %s\n%s", second, err, resp.Summary.RepairList(), out)
+		}
+	}
+}

@@ -43,6 +43,7 @@ func TestOddStreams(t *testing.T) {
 	end := block(0, `"delta":{},"finish_reason":"stop"`)
 	renamed := block(0, `"delta":{},"finish_reason":"tool_calls"`)
 	call := func(wire int) string { return fmt.Sprintf(`{"index":%d,%s`, wire, read) }
+	other := func(index int) string { return strings.Replace(nativeCall(index), `"{}"`, `"{\"zone\":1}"`, 1) }
 	only := func(choice int, delta string) string {
 		return block(choice, fmt.Sprintf(`"delta":{%s},"finish_reason":null`, delta))
 	}
@@ -54,10 +55,14 @@ func TestOddStreams(t *testing.T) {
 			[]string{block(0, `"delta":{"content":"`+written+`","tool_calls":null}`), end, done},
 			[]string{block(0, `"delta":{"tool_calls":[`+call(0)+`]}`), renamed, calls, done}},
 		"native calls behind a written one": {repair,
-			[]string{block(0, `"delta":{"content":"`+written+`"}`), nativeCall(0), nativeCall(1), end, done},
+			[]string{block(0, `"delta":{"content":"`+written+`"}`), other(0), other(1), end, done},
 			[]string{block(0, `"delta":{"tool_calls":[`+call(0)+`]}`),
-				strings.Replace(nativeCall(0), `"index":0,"id"`, `"index":1,"id"`, 1),
-				strings.Replace(nativeCall(1), `"index":1,"id"`, `"index":2,"id"`, 1), renamed, strings.Replace(calls, "calls=1", "calls=3", 1) + " repairs=finish_reason=1", done}},
+				strings.Replace(other(0), `"index":0,"id"`, `"index":1,"id"`, 1),
+				strings.Replace(other(1), `"index":1,"id"`, `"index":2,"id"`, 1), renamed, strings.Replace(calls, "calls=1", "calls=3", 1) + " repairs=finish_reason=1", done}},
+		"native calls behind a written one, of which the first is the same": {repair,
+			[]string{block(0, `"delta":{"content":"`+written+`"}`), nativeCall(0), nativeCall(1), end, done},
+			[]string{block(0, `"delta":{"tool_calls":[`+call(0)+`]}`), nativeCall(1), renamed,
+				strings.Replace(calls, "calls=1", "calls=2", 1) + " repairs=call_repeated=1,finish_reason=1", done}},
 		"log probabilities come once": {repair,
 			[]string{block(0, `"delta":{"content":"a`+written+`b"},"logprobs":{"content":[1]}`), end, done},
 			[]string{block(0, `"delta":{"content":"a"},"logprobs":{"content":[1]}`), only(0, `"tool_calls":[`+call(0)+`]`), only(0, `"content":"b"`), renamed, calls, done}},

@@ -62,6 +62,7 @@ func newShared(o *Options) *shared {
 		s.calls, s.answers, s.held, s.keys, s.histories, s.turns = p.shared.calls, p.shared.answers, p.shared.held, p.shared.keys, p.shared.histories, p.shared.turns
 		s.refusals = p.shared.refusals.Of(func(provider string) bool { return p.engine.Has(provider, o.Providers[provider]) })
 	}
+	s.text.Answers = s.answers.Answers
 	for _, t := range o.targets() {
 		if form, ok := prompted.Find(t.Prompted); ok {
 			s.forms[t.Prompted] = form

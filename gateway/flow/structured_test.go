@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -104,6 +105,32 @@ func TestStructured(t *testing.T) {
 	}
 }
 
+// TestStructuredSaysWhatWentOut holds what is said of an answer that is repaired and nevertheless
+// refused: a whole one goes out as it came, so nothing was repaired; of a stream all that was changed
+// before the problem is named.
+func TestStructuredSaysWhatWentOut(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ name, text, streamed, repairs string }{
+		{"a type, and a member too much", `{"city": "Oslo", "degrees": "3", "x": 1}`, `{"city": "Oslo", "degrees": 3, "x": 1}`, "answer_types=1"},
+		{"a fence, and a member is missing", "```json\n{\"city\": \"Oslo\"}\n```", `{"city": "Oslo"}`, "answer_fence=1"},
+		{"a word of Python's where none may be", `{"city": "Oslo", "degrees": None}`, `{"city": "Oslo", "degrees": null}`, "answer_json=1"},
+		{"quotes, and one too much", `{'city': 'O'slo', 'degrees': 3}`, `{"city": "O"slo', 'degrees': 3}`, "answer_json=1"},
+		{"a fence, and a key twice", "```json\n{\"city\": \"Oslo\", \"city\": \"Bergen\"}\n```", "{\"city\": \"Oslo\", \"city\": \"Bergen\"}\n```", "answer_fence=1"},
+		{"two that differ", `{"city": "Oslo", "degrees": 3} {"city": "Bergen", "degrees": 4}`, `{"city": "Oslo", "degrees": 3} {"city": "Bergen", "degrees": 4}`, ""},
+	} {
+		in := stream("stop", strings.Split(tt.text, "")...)
+		out, resp, err := exchange(t, in, structuredTarget(gateway.PassInvalid), structured)
+		if got := join(t, out).content; err != nil || got != tt.streamed || resp.Summary.RepairList() != tt.repairs || resp.Summary.Structured.Result != gateway.StructuredInvalid {
+			t.Errorf("%s: got %q, %v, repairs %q, %+v", tt.name, got, err, resp.Summary.RepairList(), resp.Summary.Structured)
+		}
+		in = whole(tt.text, "stop")
+		out, resp, err = exchange(t, in, structuredTarget(gateway.PassInvalid), asWhole(structured))
+		if err != nil || out != in.blocks[0] || resp.Summary.RepairList() != "" || resp.Summary.Structured.Result != gateway.StructuredInvalid {
+			t.Errorf("%s, whole: got %s, %v, repairs %q, %+v", tt.name, out, err, resp.Summary.RepairList(), resp.Summary.Structured)
+		}
+	}
+}
+
 // TestStructuredLeavesAlone holds where no JSON is demanded: calls, refusals, answers that are cut,
 // and answers of several choices, each for itself.
 func TestStructuredLeavesAlone(t *testing.T) {
@@ -150,6 +177,53 @@ func TestStructuredLeavesAlone(t *testing.T) {
 	_, _, err = exchange(t, two, structuredTarget(gateway.RejectInvalid), asWhole(structured))
 	if e := gateway.AsError(err); e.Param != "choices[2].message.content: degrees" {
 		t.Errorf("three choices: got the place %q", e.Param)
+	}
+}
+
+// TestStructuredIsNoCall holds that JSON of the very schema that a request asks for is its answer, also
+// where it reads like a call of a tool that is offered as well; all else that does is a call.
+func TestStructuredIsNoCall(t *testing.T) {
+	t.Parallel()
+	const tool = `,"tools":[{"type":"function","function":{"name":"get_time","parameters":{"type":"object","properties":{"zone":{"type":"string"}},"required":["zone"]}}}]`
+	const ask = `{"model":"m","stream":true,"messages":[]`
+	format := func(schema string) string {
+		return ask + `,"response_format":{"type":"json_schema","json_schema":{"name":"x","schema":` + schema + `}}` + tool + `}`
+	}
+	plan := `{"type":"object","properties":{"name":{"type":"string"},"arguments":{"type":"object"}},"required":["name","arguments"]}`
+	const named, call = `{"get_time": {"zone": "UTC"}}`, `{"name": "get_time", "arguments": {"zone": "UTC"}}`
+	for _, tt := range []struct {
+		name, text, body string
+		called           bool
+	}{
+		{"a plan", call, format(plan), false},
+		{"a plan in a fence", "```json\n" + call + "\n```", format(plan), false},
+		{"plans", "[" + call + "]", format(`{"type":"array","items":` + plan + `}`), false},
+		{"a member with the tool's name", named, format(`{"type":"object","properties":{"get_time":{"type":"object"}}}`), false},
+		{"another schema", call, format(answerSchema), true},
+		{"a schema that says nothing", call, format(`{"type":"object"}`), true},
+		{"a schema of other members", named, format(`{"type":"object","properties":{"city":{"type":"string"}}}`), true},
+		{"a call is demanded", call, strings.TrimSuffix(format(plan), "}") + `,"tool_choice":"required"}`, true},
+		{"no format", call, ask + tool + "}", true},
+	} {
+		target := structuredTarget(gateway.PassInvalid)
+		target.Parsers = gateway.ParserSpec{Auto: true}
+		check := func(way, out string, resp *gateway.Response, err error) {
+			t.Helper()
+			warned := slices.Contains(resp.Summary.Warnings, "call_quoted")
+			if err != nil || resp.Summary.Calls > 0 != tt.called || strings.Contains(out, `"tool_calls"`) != tt.called || warned == tt.called {
+				t.Errorf("%s, %s: got %v, %d calls, warnings %q, %s", tt.name, way, err, resp.Summary.Calls, resp.Summary.Warnings, out)
+			}
+		}
+		for _, size := range []int{1, 7, len(tt.text)} {
+			var texts []string
+			for piece := range slices.Chunk([]byte(tt.text), size) {
+				texts = append(texts, string(piece))
+			}
+			out, resp, err := exchange(t, stream("stop", texts...), target, tt.body)
+			check("streamed", out, resp, err)
+		}
+		out, resp, err := exchange(t, whole(tt.text, "stop"), target, asWhole(tt.body))
+		check("whole", out, resp, err)
 	}
 }
 

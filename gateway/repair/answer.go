@@ -60,6 +60,7 @@ type Answer struct {
 	text     []byte // what has gone out
 	phase    answerPhase
 	front    front
+	done     answerKinds // to what has gone out before a problem
 	settled  bool
 	pending  []byte // of the value, until it is settled that it is one
 	object   object
@@ -242,6 +243,7 @@ func (a *Answer) tail() []byte {
 // End says that there is no more text. It returns the rest of the output and the problem, if
 // there is one. Text that is nothing but white space is none: nobody has answered.
 func (a *Answer) End() (out []byte, problem *Problem) {
+	opened := a.kinds // with the value, which is out
 	switch a.phase {
 	case answerFront, answerWhole:
 		if chars.Blank(a.raw) {
@@ -268,6 +270,9 @@ func (a *Answer) End() (out []byte, problem *Problem) {
 	if a.problem == nil {
 		a.kinds |= answerKindsOf(a.object.repaired())
 	} else {
+		if len(a.text) > 0 {
+			a.done = opened | answerKindsOf(a.object.repaired())
+		}
 		a.kinds = 0
 	}
 	return a.give(out), a.problem
@@ -329,10 +334,16 @@ func (a *Answer) Text() []byte { return a.text }
 func (a *Answer) Raw() []byte { return a.raw }
 
 // Repairs returns the kinds of repairs, such as [AnswerFence], or nil. It counts behind End.
-func (a *Answer) Repairs() []string {
-	var names []string
+func (a *Answer) Repairs() []string { return a.kinds.names() }
+
+// Begun returns the kinds of repairs to what had gone out before a problem was found, or nil. It
+// counts behind End.
+func (a *Answer) Begun() []string { return a.done.names() }
+
+// names are those of the kinds.
+func (k answerKinds) names() (names []string) {
 	for i, name := range answerKindNames {
-		if a.kinds&(1<<i) != 0 {
+		if k&(1<<i) != 0 {
 			names = append(names, name)
 		}
 	}

@@ -22,18 +22,23 @@ func Chunks(f *Frame, usage bool) []Frame {
 	f.look()
 	b := base{f.Data, f.list, f.usage}
 	var messages, reasons, frames []Frame
+	byPlace := sharesIndex(f.choices)
 	for i := range f.choices {
 		p := &f.choices[i]
+		index := p.Index
+		if byPlace {
+			index = i
+		}
 		if p.Body.Empty() || f.Data[p.Body.Start] != '{' { // nobody knows what that is
 			messages = append(messages, b.chunk(p.Object.Of(f.Data)))
 			continue
 		}
-		messages = append(messages, b.chunk(asDelta(f.Data, p)))
+		messages = append(messages, b.chunk(asDelta(f.Data, p, index)))
 		reason := p.Finish.Of(f.Data)
 		if len(reason) == 0 {
 			reason = []byte("null")
 		}
-		reasons = append(reasons, b.chunk(fmt.Appendf(nil, `{"index":%d,"delta":{},"finish_reason":%s}`, p.Index, reason)))
+		reasons = append(reasons, b.chunk(fmt.Appendf(nil, `{"index":%d,"delta":{},"finish_reason":%s}`, index, reason)))
 	}
 	if usage && !f.usage.IsNull(f.Data) {
 		b.usage = Span{} // it stays
@@ -64,8 +69,21 @@ func chunk(data []byte, more bool) Frame {
 	return e
 }
 
-// asDelta writes a choice of a completion as one of a chunk, without its finish reason.
-func asDelta(data []byte, p *Choice) []byte {
+// sharesIndex reports whether choices have one index, as some upstreams give all of them.
+func sharesIndex(choices []Choice) bool {
+	if len(choices) < 2 {
+		return false
+	}
+	seen := make(map[int]struct{}, len(choices))
+	for i := range choices {
+		seen[choices[i].Index] = struct{}{}
+	}
+	return len(seen) < len(choices)
+}
+
+// asDelta writes a choice of a completion as one of a chunk, with an index and without its finish
+// reason.
+func asDelta(data []byte, p *Choice, index int) []byte {
 	out := []byte{'{'}
 	indexed := false
 	Members(data, p.Object.Start, func(key []byte, v Span) bool {
@@ -74,14 +92,20 @@ func asDelta(data []byte, p *Choice) []byte {
 			out = append(AppendKey(out, "delta"), indexedCalls(v.Of(data))...)
 		case "finish_reason":
 			out = append(AppendKey(out, "finish_reason"), "null"...)
+		case "index":
+			indexed = true
+			if out = AppendKey(out, "index"); index == p.Index {
+				out = append(out, v.Of(data)...)
+			} else {
+				out = AppendInt(out, index)
+			}
 		default:
-			indexed = indexed || string(key) == "index"
 			out = append(AppendKey(out, string(key)), v.Of(data)...)
 		}
 		return true
 	})
 	if !indexed {
-		out = AppendInt(AppendKey(out, "index"), p.Index)
+		out = AppendInt(AppendKey(out, "index"), index)
 	}
 	return append(out, '}')
 }

@@ -166,7 +166,7 @@ func (r *run) failed(e *gateway.Error) error {
 // summaryOf is what was done for a request that has failed.
 func (r *run) summaryOf(e *gateway.Error) *gateway.Summary {
 	verdict := r.past.verdict
-	if e.Kind == gateway.Ghost && (verdict == nil || !verdict.Ghost) {
+	if e.Kind == gateway.Ghost && (verdict == nil || !verdict.Ghost && !verdict.Contradiction) {
 		verdict = r.guidance.demanded()
 	}
 	s := r.summary(r.current)

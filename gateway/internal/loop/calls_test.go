@@ -25,17 +25,28 @@ func looks(tool string, results ...string) *ledger.Ledger {
 func TestEmptyShapes(t *testing.T) {
 	t.Parallel()
 	for result, idle := range map[string]bool{
-		`{"tracks":[],"count":0}`:                     true,
-		`{"results":[],"total":0,"page":1}`:           true,
-		`{"data":{"items":[]},"has_more":false}`:      true,
-		`{"found":false,"item":null}`:                 true,
-		`{"hits":{"total":0,"hits":[]},"took":3}`:     true,
-		`{"status":"ok","orders":[]}`:                 true,
-		`{"tracks":[{"id":1}],"count":1}`:             false,
-		`{"name":"Ann","tags":[]}`:                    false,
-		`{"errors":[],"count":0}`:                     false,
-		`{"balance":0}`:                               false,
-		`{"temperature":0,"alerts":[],"city":"Oslo"}`: false,
+		`{"tracks":[],"count":0}`:                                          true,
+		`{"results":[],"total":0,"page":1}`:                                true,
+		`{"data":{"items":[]},"has_more":false}`:                           true,
+		`{"found":false,"item":null}`:                                      true,
+		`{"hits":{"total":0,"hits":[]},"took":3}`:                          true,
+		`{"status":"ok","orders":[]}`:                                      true,
+		`{"object":"list","data":[],"has_more":false,"url":"/v1/charges"}`: true, // Stripe's, OpenAI's
+		`{"took":3,"timed_out":false,"_shards":{"total":1,"successful":1,"failed":0},"hits":{"total":{"value":0,"relation":"eq"},"max_score":null,"hits":[]}}`: true,
+		`{"kind":"drive#fileList","incompleteSearch":false,"files":[]}`:                                                                                        true,
+		`{"rows":[],"rowCount":0,"elapsed_ms":12}`:                                                                                                             true,
+		`{"data":[],"meta":{"page":1,"per_page":20,"total":0},"links":{"self":"/x?page=1"}}`:                                                                   true,
+		`{"results":[],"pagination":{"page":1,"pages":1}}`:                                                                                                     true,
+		`{"object":"charge","id":"ch_1","refunds":[]}`:                                                                                                         false,
+		`{"url":"/files/1","files":[],"owner":"Ann"}`:                                                                                                          false,
+		`{"meta":{"page":1},"data":[{"id":1}]}`:                                                                                                                false,
+		`{"links":["/a","/b"],"images":[]}`:                                                                                                                    false,
+		`{"meta":{"page":1},"status":"ok"}`:                                                                                                                    false,
+		`{"tracks":[{"id":1}],"count":1}`:                                                                                                                      false,
+		`{"name":"Ann","tags":[]}`:                                                                                                                             false,
+		`{"errors":[],"count":0}`:                                                                                                                              false,
+		`{"balance":0}`:                                                                                                                                        false,
+		`{"temperature":0,"alerts":[],"city":"Oslo"}`:                                                                                                          false,
 	} {
 		r := loop.Check(looks("find_tracks", result, result[:len(result)-1]+" }", result[:len(result)-1]+"  }"), nil, loop.Limits{})
 		if got := r.NewResults == 0; got != idle {

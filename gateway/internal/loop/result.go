@@ -135,6 +135,7 @@ func emptiness(text []byte, object wire.Span, depth int) (empty, full bool) {
 		switch {
 		case faults[name]: // that there are none is good news
 			full = true
+		case frames[name] && raw[0] == '{':
 		case raw[0] == '[':
 			if len(bytes.TrimSpace(raw[1:len(raw)-1])) == 0 {
 				empty = true
@@ -157,12 +158,14 @@ func emptiness(text []byte, object wire.Span, depth int) (empty, full bool) {
 	return empty, full
 }
 
-// Members of a result: how many were found, what tells of the search, and what had better be
-// empty.
+// Members of a result: how many were found, what tells of the search, by a word or in an object of its
+// own, and what had better be empty.
 var (
-	counts = members("count total totalcount total_count size length hits matches found numfound num_results results_count resultcount")
+	counts = members("count total totalcount total_count size length hits matches found numfound num_results results_count resultcount rowcount row_count")
 	aside  = members(`query q search filter filters page pages limit offset per_page perpage pagesize page_size cursor next nextpage
-		next_page has_more hasmore took took_ms duration status success ok message error sort order lang locale request_id timestamp`)
+		next_page has_more hasmore took took_ms duration status success ok message error sort order lang locale request_id timestamp
+		object kind etag url self relation elapsed elapsed_ms time_ms execution_time latency_ms`)
+	frames = members("meta metadata pagination paging page_info pageinfo links _links _shards")
 	faults = members("errors warnings failures failed issues problems violations conflicts diagnostics missing unmatched")
 )
 

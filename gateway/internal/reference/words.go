@@ -241,7 +241,44 @@ func (w *wording) likeSigns(o *wording, ratio float64) bool {
 		}
 	}
 	longer := max(len(w.signs), len(o.signs))
-	return float64(longer-levenshtein.ComputeDistance(a, b)) >= leastSigns*float64(longer)
+	return float64(longer-levenshtein.ComputeDistance(a, b)) >= leastSigns*float64(longer) && slippedSigns(w.signs, o.signs)
+}
+
+// slippedSigns says whether two texts without blanks differ only by signs that one of them leaves
+// out, or by one slip of a letter. A Chinese sign in the place of another is no slip but another
+// word, as in the names 张伟 and 张华, or in 买 and 卖, to buy and to sell.
+func slippedSigns(a, b []rune) bool {
+	a, b = alikeParticles(a), alikeParticles(b)
+	if len(a) < len(b) {
+		a, b = b, a
+	}
+	if leavesOut(a, b) {
+		return true
+	}
+	same := shared(a, b)
+	han := func(list []rune) bool { return unicode.Is(unicode.Han, list[same]) }
+	return !han(a) && !han(b) && oneSlip(a[same:], b[same:])
+}
+
+// alikeParticles writes the three Chinese particles that sound alike, and are often mixed up, as one.
+func alikeParticles(signs []rune) []rune {
+	out := slices.Clone(signs)
+	for i, r := range out {
+		if r == '地' || r == '得' {
+			out[i] = '的'
+		}
+	}
+	return out
+}
+
+// leavesOut says whether all signs of a text are in a longer one, in their order.
+func leavesOut(longer, shorter []rune) bool {
+	for _, r := range longer {
+		if len(shorter) > 0 && r == shorter[0] {
+			shorter = shorter[1:]
+		}
+	}
+	return len(shorter) == 0
 }
 
 // only leaves the runes that f holds for.

@@ -37,9 +37,6 @@ func (k *checker) finish(c *choice, reason string) {
 		return // whether an answer may be empty others say
 	}
 	repairs := c.answer.Repairs()
-	for _, kind := range repairs {
-		k.outcome.Repaired(kind)
-	}
 	c.result = gateway.StructuredOK
 	if len(repairs) > 0 {
 		c.result = gateway.StructuredRepaired
@@ -58,6 +55,12 @@ func (k *checker) finish(c *choice, reason string) {
 	}
 	if c.problem != nil {
 		k.invalid(c)
+	}
+	if c.asCame {
+		return
+	}
+	for _, kind := range append(repairs, c.answer.Begun()...) {
+		k.outcome.Repaired(kind)
 	}
 }
 

@@ -96,5 +96,20 @@ func rootOf(schema []byte) (root abi.Types) {
 	return root
 }
 
+// names reports whether a schema says what is in a value: it has each member of an object, or what
+// the elements of an array are. One that says nothing of them takes everything.
+func names(form *repair.Form, schema, value []byte) bool {
+	value = bytes.TrimSpace(value)
+	if len(value) == 0 || value[0] != '{' {
+		return !wire.Find(schema, wire.Span{End: len(schema)}, "items").Empty()
+	}
+	known := form.Tool != nil
+	wire.Members(value, 0, func(key []byte, _ wire.Span) bool {
+		known = known && slices.ContainsFunc(form.Tool.Params, func(p abi.Param) bool { return p.Name == string(key) })
+		return known
+	})
+	return known
+}
+
 var typeNames = map[string]abi.Types{"object": abi.Object, "array": abi.Array, "string": abi.String, "integer": abi.Integer,
 	"number": abi.Number, "boolean": abi.Boolean, "null": abi.Null}

@@ -39,6 +39,23 @@ func (m *Maker) Begin(_ context.Context, a *gateway.AttemptInfo, o *gateway.Outc
 	return s, nil
 }
 
+// Answers makes what reports of a text whether it is JSON of the schema that a request asks for, with
+// members that the schema names. It is nil where a request asks for none, or demands a call.
+func (m *Maker) Answers(r *gateway.Reading) func(text []byte) bool {
+	format, choice := r.Format(), r.Choice()
+	if !format.JSON || format.Schema == nil || choice.Required || choice.Tool != "" {
+		return nil
+	}
+	return func(text []byte) bool {
+		form := m.forms.of(format.Schema)
+		var a repair.Answer
+		a.Begin(form, maxDepth)
+		a.Feed(text)
+		_, problem := a.End()
+		return problem == nil && form.Fits(a.Text()) && names(form, format.Schema, a.Text())
+	}
+}
+
 const (
 	// maxAnswer is how long an answer may be to be checked, in bytes, all choices together.
 	maxAnswer = 4 << 20

@@ -24,6 +24,9 @@ type Maker struct {
 	ReasoningName string
 	// Rename gives an upstream's own reasoning that name too.
 	Rename bool
+	// Answers makes what reports of a text whether it is the JSON that a request asks for. It may be
+	// nil, and make nil where a request asks for none.
+	Answers func(*gateway.Reading) func(text []byte) bool
 }
 
 // Begin implements gateway.Maker. It waits until the parsers are loaded.
@@ -43,6 +46,14 @@ func (m *Maker) Begin(ctx context.Context, a *gateway.AttemptInfo, o *gateway.Ou
 		o.ParserFingerprint = f.Fingerprint()
 	}
 	return s, nil
+}
+
+// answers reports of a text whether it is the JSON that a request asks for; nil if it asks for none.
+func (m *Maker) answers(r *gateway.Reading) func(text []byte) bool {
+	if m.Answers == nil {
+		return nil
+	}
+	return m.Answers(r)
 }
 
 // maxHeld is how many bytes of frames wait while their text may still turn out to be
@@ -317,6 +328,7 @@ func (s *stage) choice(index int, whole bool) *choice {
 		NoTools:     !s.offers,
 		Reasoning:   s.startOf(whole),
 		InReasoning: s.attempt.Target.InReasoning,
+		Answers:     s.maker.answers(s.attempt.Sent.Reading),
 	})}
 	s.choices = append(s.choices, c)
 	return c

@@ -13,10 +13,8 @@ import (
 
 // call is a call that the upstream makes itself, as far as it has come.
 type call struct {
-	choice  int // the index of its choice
+	seat
 	said    said
-	ordinal int // among the upstream's calls of the choice
-	index   int // towards the client
 	id      string
 	name    string          // of the tool that is meant
 	problem *repair.Problem // with the name
@@ -28,7 +26,16 @@ type call struct {
 	approved bool // its arguments are known to be good
 	closed   bool
 	edited   bool // something besides its arguments is repaired in the frames at hand
-	counted  once
+	doubled
+
+	counted once
+}
+
+// seat is where a call stands.
+type seat struct {
+	choice  int // the index of its choice
+	ordinal int // among the upstream's calls of the choice
+	index   int // towards the client
 }
 
 // said is what the upstream says of a call.
@@ -131,7 +138,7 @@ func (c *call) resolve(v *validator) {
 	if !c.resolved {
 		c.resolved = true
 		c.name, c.problem = v.name(c.said.name)
-		c.strict = v.strictFor(c.name)
+		c.strict = v.strictFor(c.name) || c.watched && !v.report
 	}
 }
 
@@ -294,7 +301,7 @@ func (r recent) unchanged(cut bool) bool {
 // settle forgets what went out.
 func (r *recent) settle() {
 	for _, c := range *r {
-		c.edited = false
+		c.edited, c.sent = false, true
 		c.args.settle()
 	}
 	*r = slices.DeleteFunc(*r, func(c *call) bool { return !c.holding() })

@@ -15,6 +15,7 @@ type choice struct {
 	index    int
 	next     int // index of the next call, of either sort
 	calls    []*call
+	texts    []made   // the calls that were read from its text
 	read     textCall // the one at hand that is read from text
 	finished bool     // its finish reason came
 	stray    bool     // it has arguments of no call
@@ -23,7 +24,7 @@ type choice struct {
 
 // add adds a call of the upstream's.
 func (c *choice) add(s said) *call {
-	added := &call{choice: c.index, said: s, ordinal: len(c.calls), index: c.number()}
+	added := &call{seat: seat{choice: c.index, ordinal: len(c.calls), index: c.number()}, said: s, doubled: doubled{watched: len(c.texts) > 0}}
 	c.calls = append(c.calls, added)
 	return added
 }

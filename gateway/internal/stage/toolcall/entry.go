@@ -16,6 +16,7 @@ type entry struct {
 	arguments []byte    // the text; nil if there is none
 	text      wire.Span // in the entry, as a string of JSON
 	object    bool      // arguments came as JSON and not as a string
+	indexed   bool      // it has an index, be it one or not
 }
 
 // readEntry reads an entry. Its arguments are decoded into buf where that is needed.
@@ -25,6 +26,7 @@ func readEntry(e, buf []byte) entry {
 	wire.Members(e, 0, func(key []byte, v wire.Span) bool {
 		switch string(key) {
 		case "index":
+			f.indexed = !v.IsNull(e)
 			if n, err := strconv.Atoi(string(v.Of(e))); err == nil && n >= 0 {
 				f.said.index = n
 			}
@@ -122,7 +124,7 @@ func (s *stage) take(c *choice, f *entry, p *piece) {
 	}
 	s.recent.add(call)
 	p.call, p.begins = call, begins
-	if f.said.index != call.ordinal && (!s.whole || f.said.index >= 0) { // a whole answer needs none
+	if f.said.index != call.ordinal && (!s.whole || f.indexed) { // a whole answer needs none
 		call.repair(v, onceIndex, repair.BadIndex, "index")
 	}
 	call.edited = call.edited || !s.whole && f.said.index != call.index
@@ -152,6 +154,9 @@ func (s *stage) feed(p *piece, args []byte) {
 	}
 	if c.approve(v) {
 		s.replaced(c)
+	}
+	if c.approved && !s.whole {
+		s.choiceOf(c).native(v, c)
 	}
 	p.to = len(c.args.out)
 	p.from = min(p.from, p.to)

@@ -108,6 +108,10 @@ func (p *piece) entry(whole bool) wire.Entry {
 		return wire.Entry{Kind: wire.Renumbered, From: p.at, Index: c.index}
 	}
 	e := wire.Entry{Kind: wire.GoesOn, From: p.at, Index: c.index, Args: string(c.args.out[p.from:p.to])}
+	if c.dropped {
+		e.Args = ""
+		return e
+	}
 	if p.begins {
 		e.Kind, e.ID, e.Name = wire.Begins, c.id, c.name
 	}

@@ -42,7 +42,7 @@ func (s *stage) events(f *wire.Frame) error {
 func (c *choice) judge(v *validator, events []abi.Event) ([]abi.Event, error) {
 	t := &c.read
 	out := events[:0]
-	if v.waits() { // what was held may be more than what came
+	if v.waits() || len(c.calls) > 0 { // what was held may be more than what came
 		out = nil
 	}
 	for _, e := range events {
@@ -52,7 +52,7 @@ func (c *choice) judge(v *validator, events []abi.Event) ([]abi.Event, error) {
 		case abi.Args:
 			t.args = append(t.args, e.Text...)
 		case abi.CallEnd:
-			if !t.complete(v) {
+			if !t.complete(v, c) {
 				continue
 			}
 			out = append(out, t.held...)
@@ -101,7 +101,7 @@ func (c *choice) begins(v *validator, e *abi.Event) {
 			v.refuse(name, "", p)
 		}
 	}
-	*t = textCall{name: name, index: c.number(), args: t.args[:0], strict: v.strictFor(name)}
+	*t = textCall{name: name, index: c.number(), args: t.args[:0], strict: v.strictFor(name) || len(c.calls) > 0 && !v.report}
 	e.Name = name
 	if !v.report {
 		e.ID, _ = v.id(c.index, e.ID, name)
@@ -109,15 +109,19 @@ func (c *choice) begins(v *validator, e *abi.Event) {
 }
 
 // complete checks a call that is complete, and puts the values in place of its references. It
-// reports false if the call does not go on. Parsers write strict JSON, in which a key that the
+// reports false if the call does not go on, or was made before. Parsers write strict JSON, in which a key that the
 // model wrote twice is still there twice.
-func (t *textCall) complete(v *validator) bool {
+func (t *textCall) complete(v *validator, c *choice) bool {
 	args := string(t.args)
 	_, _, p := repair.JSON(t.args, maxDepth)
 	if p == nil {
 		args, p = v.settle(t.name, args)
 	}
 	if p != nil && v.refuse(t.name, string(t.args), p) {
+		t.held = nil
+		return false
+	}
+	if c.fromText(v, t, args) {
 		t.held = nil
 		return false
 	}

@@ -151,6 +151,9 @@ func (s *stage) close(h *held, c *choice, place int, reason string) (complete bo
 			h.attach(piece{call: further, place: place, begins: true, to: len(args)}, s.whole)
 		}
 		complete = complete && ok
+		if ok {
+			c.native(s.validator, call)
+		}
 	}
 	return complete
 }
@@ -232,7 +235,7 @@ func (s *stage) End(cause error, next gateway.Sink) error {
 	v := s.validator
 	defer func() {
 		for _, c := range s.choices {
-			v.outcome.Native += len(c.calls)
+			v.outcome.Native += len(c.calls) - c.dropped()
 		}
 		for _, h := range s.queue.take() {
 			h.frame.Free()
@@ -263,6 +266,11 @@ func (s *stage) closeAll(end *held) {
 		}
 		c.finished = true
 	}
+}
+
+// choiceOf is the choice of a call.
+func (s *stage) choiceOf(c *call) *choice {
+	return s.choices[slices.IndexFunc(s.choices, func(of *choice) bool { return of.index == c.choice })]
 }
 
 // choice returns the state for a choice by its index, or by its place where an answer is
