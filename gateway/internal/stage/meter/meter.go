@@ -78,9 +78,12 @@ func (s *stage) Frame(f *wire.Frame, next gateway.Sink) error {
 	if s.use.Came += n; n > 0 && !f.Whole { // a whole answer has ended, and what is held for it is settled at once
 		s.meter.Came(n)
 	}
-	if s.hides && !f.Whole && f.IsChunk() && len(f.Choices()) == 0 && f.Usage() != nil {
-		f.Free()
-		return nil
+	if s.hides && !f.Whole && f.IsChunk() && f.Usage() != nil {
+		if len(f.Choices()) == 0 {
+			f.Free()
+			return nil
+		}
+		f.HideUsage()
 	}
 	next.Put(f)
 	return nil
