@@ -10,6 +10,7 @@ import (
 	"github.com/callgate/callgate/gateway"
 	"github.com/callgate/callgate/gateway/billing"
 	"github.com/callgate/callgate/gateway/limit"
+	"github.com/callgate/callgate/gateway/usage"
 )
 
 // account is what a request holds and has used. It is its request's [gateway.Meter].
@@ -320,10 +321,14 @@ func (a *account) spend(nano int64, priced, estimated bool) {
 	}
 }
 
-// counted is what an answer counts: what its upstream reports; and where that is not all, or nothing, what came.
+// unsound are the faults of a usage that nobody can bill by: a count in it is none, or is larger than any answer's.
+const unsound = usage.NotACount | usage.Negative | usage.TooLarge
+
+// counted is what an answer counts: what its upstream reports; and where that is not all, nothing or nonsense, what came.
 func (a *account) counted(u *gateway.Use) (counted gateway.Usage, estimated bool) {
 	counted = u.Usage
-	if counted.Reported && u.Complete {
+	sound := counted.Faults&unsound == 0
+	if counted.Reported && u.Complete && sound {
 		return counted, false
 	}
 	input, output := tokens(int64(u.Sent), a.ratio), tokens(int64(u.Came), a.ratio)
@@ -332,7 +337,7 @@ func (a *account) counted(u *gateway.Use) (counted gateway.Usage, estimated bool
 	} else if u.Purpose == gateway.ForAnswer {
 		input = a.input
 	}
-	if counted.Reported {
+	if counted.Reported && (sound || counted.Input > 0) {
 		input = int64(counted.Input)
 	}
 	counted.Reported = true

@@ -160,7 +160,8 @@ func TestLimitStreams(t *testing.T) {
 	}
 }
 
-// TestLimitUsageForms holds that the usage counts wherever an upstream reports it, that a 0 is a 0, and that what is not reported is estimated.
+// TestLimitUsageForms holds that the usage counts wherever an upstream reports it, that a 0 is a 0, and that what is not reported, or
+// cannot be, is estimated.
 func TestLimitUsageForms(t *testing.T) {
 	t.Parallel()
 	end := `data: {"id":"c","object":"chat.completion.chunk","choices":[{"index":0,"delta":{},"finish_reason":"stop"}]%s}` + "\n\n"
@@ -171,6 +172,9 @@ func TestLimitUsageForms(t *testing.T) {
 		"in the last chunk with choices": {delta("hi") + fmt.Sprintf(end, `,"usage":{"prompt_tokens":11,"completion_tokens":7,"total_tokens":18}`) + "data: [DONE]\n\n", 18, 18},
 		"zero":                           {delta("hi") + fmt.Sprintf(end, `,"usage":{"prompt_tokens":0,"completion_tokens":0,"total_tokens":0}`) + "data: [DONE]\n\n", 0, 0},
 		"in every chunk":                 {strings.Replace(delta("hi"), "}\n", `,"usage":{"prompt_tokens":11,"completion_tokens":1,"total_tokens":12}}`+"\n", 1) + fmt.Sprintf(end, `,"usage":{"prompt_tokens":11,"completion_tokens":9,"total_tokens":20}`) + "data: [DONE]\n\n", 20, 20},
+		"less than nothing":              {delta(strings.Repeat("word ", 720)) + fmt.Sprintf(end, `,"usage":{"prompt_tokens":-11,"completion_tokens":-7,"total_tokens":-18}`) + "data: [DONE]\n\n", 1000, 1110},
+		"half a token":                   {delta(strings.Repeat("word ", 720)) + fmt.Sprintf(end, `,"usage":{"prompt_tokens":11,"completion_tokens":7.5}`) + "data: [DONE]\n\n", 1000, 1110},
+		"odd cached tokens":              {delta("hi") + fmt.Sprintf(end, `,"usage":{"prompt_tokens":11,"completion_tokens":7,"prompt_tokens_details":{"cached_tokens":-1}}`) + "data: [DONE]\n\n", 18, 18},
 		"none":                           {delta(strings.Repeat("word ", 720)) + fmt.Sprintf(end, "") + "data: [DONE]\n\n", 1000, 1110},
 		"it breaks off":                  {delta(strings.Repeat("word ", 720)), 1000, 1110},
 	} {
