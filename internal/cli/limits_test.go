@@ -160,6 +160,27 @@ func TestLimitStreams(t *testing.T) {
 	}
 }
 
+// TestLimitCompletions holds that a stream of completions, which is relayed as it is, counts by its text and not by
+// what stands around each token where its client has not asked for the usage.
+func TestLimitCompletions(t *testing.T) {
+	t.Parallel()
+	base := upstream(t, func(w http.ResponseWriter, r received) {
+		if !r.wantsStream() {
+			io.WriteString(w, `{"choices":[{"index":0,"message":{"role":"assistant","content":"hi"},"finish_reason":"stop"}],"usage":{"prompt_tokens":10,"completion_tokens":5,"total_tokens":15}}`)
+			return
+		}
+		w.Header().Set("content-type", "text/event-stream")
+		for range 720 {
+			send(w, `data: {"id":"cmpl-1","object":"text_completion","created":1,"choices":[{"text":"word ","index":0,"logprobs":null,"finish_reason":null}],"model":"m"}`+"\n\n")
+		}
+		io.WriteString(w, "data: [DONE]\n\n")
+	})
+	g := serve(t, limited(base, slowly, ""))
+	if n := g.spent(func() { g.do(g.request("POST", "/v1/completions", `{"model":"m","prompt":"hi","stream":true}`)) }); n < 1000 || n > 1110 {
+		t.Errorf("got %d tokens counted, want about 1000", n)
+	}
+}
+
 // TestLimitUsageForms holds that the usage counts wherever an upstream reports it, that a 0 is a 0, and that what is not reported, or
 // cannot be, is estimated.
 func TestLimitUsageForms(t *testing.T) {

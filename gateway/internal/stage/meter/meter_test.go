@@ -126,3 +126,24 @@ func TestHidden(t *testing.T) {
 		})
 	}
 }
+
+// TestSpoken holds that of an answer that is relayed what the model says is counted, and none of what stands
+// around it, which is many times as much in a stream of single tokens.
+func TestSpoken(t *testing.T) {
+	t.Parallel()
+	for answer, want := range map[string]int{
+		`data: {"id":"text","object":"text_completion","choices":[{"text":"One","index":0,"logprobs":null}],"usage":null}` + "\n\ndata: [DONE]\n\n": 3,
+		`{"choices": [ {"text" : "One\\\"two\\\\", "finish_reason":"text"}, {"text":""} ], "x":{"text":null,"y":"no"}}`:                             14,
+		`data: {"choices":[{"delta":{"content":"One","tool_calls":[{"function":{"name":"f","arguments":"{}"}}]}}]}`:                                 5,
+		"event: response.output_text.delta\ndata: {\"type\":\"response.output_text.delta\",\"delta\":\"One\"}\n\n":                                  3,
+		`{"type":"content_block_delta","delta":{"type":"text_delta","text":"One"}}`:                                                                 3,
+		`{"reasoning_content_of_another":"no","text":["no"],"text":7,"prompt":"text","a":"\u0022text\u0022:"}`:                                      0,
+	} {
+		for cut := range answer {
+			var s spoken
+			if got := s.count([]byte(answer[:cut])) + s.count([]byte(answer[cut:])); got != want {
+				t.Fatalf("%s cut at %d: got %d bytes, want %d", answer, cut, got, want)
+			}
+		}
+	}
+}
