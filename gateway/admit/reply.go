@@ -3,6 +3,7 @@ package admit
 import (
 	"bytes"
 	"io"
+	"slices"
 
 	"github.com/callgate/callgate/gateway"
 	"github.com/callgate/callgate/gateway/wire"
@@ -15,6 +16,7 @@ type reply struct {
 	account  *account
 	replayed bool
 	head     []byte // what all chunks say of themselves, in JSON, without the end of the object
+	open     []int  // the choices that have begun and have no finish reason yet
 	left     []*wire.Frame
 	done     bool
 }
@@ -36,10 +38,27 @@ func (r *reply) Next() (*gateway.Frame, error) {
 	if err != nil || f != nil && (f.Done || !r.Streamed()) {
 		r.account.finish(r.replayed)
 	}
-	if f != nil && r.account.cuts && r.head == nil && f.IsChunk() {
-		r.head = head(f.Data)
+	if f != nil && r.account.cuts && r.Streamed() && f.IsChunk() {
+		if r.head == nil {
+			r.head = head(f.Data)
+		}
+		r.follow(f.Choices())
 	}
 	return f, err
+}
+
+// follow notes which choices are open behind a chunk.
+func (r *reply) follow(choices []wire.Choice) {
+	for i := range choices {
+		c := &choices[i]
+		at := slices.Index(r.open, c.Index)
+		switch {
+		case c.Reason != "" && at >= 0:
+			r.open = slices.Delete(r.open, at, at+1)
+		case c.Reason == "" && at < 0:
+			r.open = append(r.open, c.Index)
+		}
+	}
 }
 
 // end ends an answer that a budget cuts, as if the model had no more tokens.
@@ -50,10 +69,26 @@ func (r *reply) end() (*gateway.Frame, error) {
 	if r.head == nil { // it is no chat
 		return nil, &gateway.Error{Kind: gateway.BudgetSpent, Message: "The budget is spent: the answer is cut here (on_exceed: cut)."}
 	}
-	last := wire.Event(append(bytes.Clone(r.head), `"choices":[{"index":0,"delta":{},"finish_reason":"length"}]}`...))
+	done := wire.Done()
+	r.left = []*wire.Frame{&done}
+	if len(r.open) == 0 {
+		return r.Next()
+	}
+	last := wire.Event(r.cut())
 	last.More = true
-	r.left = []*wire.Frame{{Raw: []byte("data: [DONE]\n\n"), Done: true}}
 	return &last, nil
+}
+
+// cut is a chunk that ends all choices that are open.
+func (r *reply) cut() []byte {
+	b := append(wire.AppendKey(bytes.Clone(r.head), "choices"), '[')
+	for i, index := range r.open {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(wire.AppendInt(append(b, `{"index":`...), index), `,"delta":{},"finish_reason":"length"}`...)
+	}
+	return append(b, "]}"...)
 }
 
 // head is the beginning of a chunk like another one.
@@ -61,7 +96,7 @@ func head(data []byte) []byte {
 	b := []byte{'{'}
 	for _, key := range []string{"id", "object", "created", "model"} {
 		if at := wire.Find(data, wire.Span{End: len(data)}, key); !at.Empty() {
-			b = append(append(wire.AppendKey(b, key), at.Of(data)...), ',')
+			b = append(wire.AppendKey(b, key), at.Of(data)...)
 		}
 	}
 	return b

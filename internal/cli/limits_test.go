@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -214,6 +215,51 @@ func TestLimitUsageForms(t *testing.T) {
 				t.Errorf("got %d tokens counted, want %d to %d", n, tt.least, tt.most)
 			}
 		})
+	}
+}
+
+// TestLimitCutForms holds that a stream which is cut is a whole one in each protocol: all that comes is JSON, and each choice that
+// was not at its end has one.
+func TestLimitCutForms(t *testing.T) {
+	t.Parallel()
+	chunk := func(choices string) string {
+		return `data: {"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "m", "choices": [` + choices + "]}\n\n"
+	}
+	base := upstream(t, func(w http.ResponseWriter, r received) {
+		w.Header().Set("content-type", "text/event-stream")
+		if strings.Contains(r.body, `"n":3`) {
+			send(w, chunk(`{"index":1,"delta":{"content":"One"},"finish_reason":null}`)+chunk(`{"index":2,"delta":{"content":"Two"},"finish_reason":null}`)+chunk(`{"index":1,"delta":{},"finish_reason":"stop"}`))
+		}
+		for range 400 {
+			send(w, chunk(`{"index":0,"delta":{"content":"`+strings.Repeat("word ", 72)+`"},"finish_reason":null}`))
+		}
+		io.WriteString(w, "data: [DONE]\n\n")
+	})
+	for _, tt := range []struct {
+		path, body string
+		ends       []string // once each
+	}{
+		{"/v1/chat/completions", prompt("m", "hi", true), []string{`"index":0,"delta":{},"finish_reason":"length"`, "data: [DONE]"}},
+		{"/v1/chat/completions", `{"model":"m","stream":true,"n":3,"messages":[{"role":"user","content":"hi"}]}`,
+			[]string{`"index":0,"delta":{},"finish_reason":"length"`, `"index":1,"delta":{},"finish_reason"`, `"index":2,"delta":{},"finish_reason":"length"`, "data: [DONE]"}},
+		{"/v1/messages", `{"model":"m","stream":true,"max_tokens":100000,"messages":[{"role":"user","content":"hi"}]}`, []string{`"stop_reason":"max_tokens"`, "event: message_stop"}},
+		{"/v1/responses", `{"model":"m","stream":true,"input":"hi"}`, []string{"event: response.incomplete", `"reason":"max_output_tokens"`}},
+	} {
+		g := serve(t, limited(base, "{tokens: 20000, per: day, on_exceed: cut}", ""))
+		r := g.do(g.request("POST", tt.path, tt.body))
+		if r.status != http.StatusOK {
+			t.Fatalf("%s: got status %d, %s", tt.path, r.status, r.body)
+		}
+		for line := range strings.Lines(r.body) {
+			if data, ok := strings.CutPrefix(strings.TrimSpace(line), "data: "); ok && data != "[DONE]" && !json.Valid([]byte(data)) {
+				t.Errorf("%s: got the event %s, want JSON", tt.path, data)
+			}
+		}
+		for _, end := range tt.ends {
+			if n := strings.Count(r.body, end); n != 1 {
+				t.Errorf("%s: got %d times %s, want it once: …%s", tt.path, n, end, r.body[max(len(r.body)-1000, 0):])
+			}
+		}
 	}
 }
 
