@@ -62,8 +62,8 @@ func (c *Client) cap() int64 {
 	return int64(c.MaxTokens)
 }
 
-// outputLimit reports whether a request of the client, who has a cap, limits its output, and how many choices it asks for, and
-// refuses it if that is more than may be.
+// outputLimit reports whether a request of the client, who has a cap, limits its output, and how many choices it asks for, all
+// prompts of completions together, and refuses it if that is more than may be.
 func (c *Client) outputLimit(body []byte) (asked bool, choices int64, err error) {
 	most := c.cap()
 	number := func(name string, at wire.Span, format string) (int64, *Error) {
@@ -76,7 +76,7 @@ func (c *Client) outputLimit(body []byte) (asked bool, choices int64, err error)
 		}
 		return n, nil
 	}
-	largest, where := int64(0), ""
+	largest, prompts, where := int64(0), int64(1), ""
 	choices = 1
 	wire.Members(body, 0, func(key []byte, at wire.Span) bool {
 		name := plainKey(key)
@@ -90,6 +90,8 @@ func (c *Client) outputLimit(body []byte) (asked bool, choices int64, err error)
 			if n, wrong = number(name, at, "The field %q is %d, and the key %q may ask for at most %d output tokens in all choices together: lower it."); wrong == nil {
 				choices = max(choices, n)
 			}
+		case strings.EqualFold(name, "prompt"):
+			prompts = max(prompts, promptsOf(at.Of(body)))
 		case slices.ContainsFunc(outputLimits, func(known string) bool { return strings.EqualFold(name, known) }):
 			if n, wrong = number(name, at, "The field %q is %d, and the key %q may ask for at most %d output tokens: lower it."); wrong == nil && n > largest {
 				largest, where = n, name
@@ -100,10 +102,27 @@ func (c *Client) outputLimit(body []byte) (asked bool, choices int64, err error)
 		}
 		return err == nil
 	})
-	if err == nil && largest*choices > most { // neither is more than most
+	choices *= prompts // which are no more than a request may have values
+	switch {
+	case err != nil:
+	case choices > most:
+		err = &Error{Kind: Invalid, Code: CodeTokenCap, Param: "prompt", Message: fmt.Sprintf("The field \"prompt\" asks for %d answers, and the key %q may ask for at most %d output tokens in all: send fewer texts.", choices, c.Key, most)}
+	case largest*choices > most: // neither is more than most
 		err = &Error{Kind: Invalid, Code: CodeTokenCap, Param: where, Message: fmt.Sprintf("The field %q is %d for each of %d choices, and the key %q may ask for at most %d output tokens in all: lower one of them.", where, largest, choices, c.Key, most)}
 	}
 	return largest > 0, choices, err
+}
+
+// promptsOf is how many texts the prompt of completions has: a list of texts, or of lists of tokens, is answered
+// text by text.
+func promptsOf(prompt []byte) (n int64) {
+	wire.Elements(prompt, 0, func(_ int, at wire.Span) bool {
+		if b := prompt[at.Start]; b == '"' || b == '[' {
+			n++
+		}
+		return true
+	})
+	return n
 }
 
 // plainKey is a member's name without escapes.

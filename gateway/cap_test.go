@@ -59,6 +59,34 @@ func TestCapped(t *testing.T) {
 	}
 }
 
+// TestBounded holds that a request of completions asks for as many answers as it has prompts, each of them with all its choices.
+func TestBounded(t *testing.T) {
+	t.Parallel()
+	for body, param := range map[string]string{
+		`{"prompt":"one, two"}`:                                            "max_tokens",
+		`{"prompt":"one","max_tokens":100}`:                                "",
+		`{"prompt":["one"],"max_tokens":100}`:                              "",
+		`{"prompt":["one","two"],"max_tokens":50}`:                         "",
+		`{"prompt":["one","two"],"max_tokens":51}`:                         "max_tokens",
+		`{"prompt":["one","two"],"max_tokens":26,"n":2}`:                   "max_tokens",
+		`{"prompt":["one","two"],"max_tokens":25,"n":2}`:                   "",
+		`{"prompt":[1,2,3,4],"max_tokens":100}`:                            "", // the tokens of one
+		`{"prompt":[[1,2],[3,4]],"max_tokens":51}`:                         "max_tokens",
+		`{"Prompt":["one","two"],"max_tokens":51}`:                         "max_tokens",
+		`{"prompt":[` + strings.Repeat(`"",`, 100) + `""],"max_tokens":1}`: "prompt",
+		`{"prompt":null,"max_tokens":100}`:                                 "",
+	} {
+		r, err := gateway.ParseRequest([]byte(`{"model":"m",` + body[1:]))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.From.Client = &gateway.Client{Key: "dev", MaxTokens: 100}
+		if err := r.Bounded(true); (err != nil) != (param != "") || err != nil && gateway.AsError(err).Param != param {
+			t.Errorf("%.60s: got error %v, want one of %q", body, err, param)
+		}
+	}
+}
+
 func TestClient(t *testing.T) {
 	t.Parallel()
 	all := &gateway.Client{Models: [][]string{nil, nil}}

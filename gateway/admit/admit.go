@@ -146,6 +146,9 @@ func (g *Gate) pass(ctx context.Context, req *gateway.Request, k kind, ask func(
 	answer.Summary.RateLimits = rates
 	a.tell(answer.Summary)
 	a.reply = reply{Reply: answer.Reply, account: a, replayed: answer.Summary.Replayed()}
+	if a.hold.cuts && answer.Streamed() {
+		a.reply.cutter = &cutter{}
+	}
 	answer.Reply = &a.reply
 	return answer, nil
 }

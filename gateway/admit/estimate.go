@@ -10,6 +10,7 @@ import (
 
 	"github.com/callgate/callgate/gateway"
 	"github.com/callgate/callgate/gateway/limit"
+	"github.com/callgate/callgate/gateway/usage"
 	"github.com/callgate/callgate/gateway/wire"
 )
 
@@ -146,10 +147,14 @@ func (e *estimate) reach(left limit.Amount) int64 {
 	return int64(float64(max(room-step/4, step/4)) * e.ratio)
 }
 
-// counted is what an answer counts: what its upstream reports; and where that is not all, or nothing, what came.
+// unsound are the faults of a usage that nobody can bill by: a count in it is none, or is larger than any answer's.
+const unsound = usage.NotACount | usage.Negative | usage.TooLarge
+
+// counted is what an answer counts: what its upstream reports; and where that is not all, nothing or nonsense, what came.
 func (e *estimate) counted(u *gateway.Use) (counted gateway.Usage, estimated bool) {
 	counted = u.Usage
-	if counted.Reported && u.Complete {
+	sound := counted.Faults&unsound == 0
+	if counted.Reported && u.Complete && sound {
 		return counted, false
 	}
 	input, output := e.tokens(int64(u.Sent)), e.tokens(int64(u.Came))
@@ -158,7 +163,7 @@ func (e *estimate) counted(u *gateway.Use) (counted gateway.Usage, estimated boo
 	} else if u.Purpose == gateway.ForAnswer {
 		input = e.input
 	}
-	if counted.Reported {
+	if counted.Reported && (sound || counted.Input > 0) {
 		input = int64(counted.Input)
 	}
 	counted.Reported = true

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 // Types are the media types of the formats.
@@ -154,9 +155,13 @@ func (a *Answer) csv(w io.Writer) error {
 	return out.Error()
 }
 
+// formulas are the signs that a formula begins with, in full width too where spreadsheets are Japanese, and those
+// that some pass over on the way to one.
+const formulas = "=+-@＝＋－＠\t\r\n"
+
 // cell is a text that no spreadsheet takes for a formula: clients write some of these.
 func cell(s string) string {
-	if s != "" && strings.ContainsRune("=+-@\t\r", rune(s[0])) {
+	if first, size := utf8.DecodeRuneInString(s); size > 0 && strings.ContainsRune(formulas, first) {
 		return "'" + s
 	}
 	return s

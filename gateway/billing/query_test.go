@@ -192,3 +192,22 @@ func TestUSD(t *testing.T) {
 		}
 	}
 }
+
+// TestFormulas holds that no text of a client is a formula where a spreadsheet reads the table, however it begins.
+func TestFormulas(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"=1+1": "'=1+1", "+1": "'+1", "-1": "'-1", "@sum(1)": "'@sum(1)", "\t=1": "'\t=1", "\r=1": "'\r=1", "\n=1": "'\n=1",
+		"＝1": "'＝1", "＋1": "'＋1", "－1": "'－1", "＠sum(1)": "'＠sum(1)", "é=1": "é=1", "a-b": "a-b", "": "",
+	} {
+		a := billing.Answer{Query: billing.Query{By: []billing.Dimension{billing.BySession}, Format: billing.CSV}, Sums: []billing.Sum{{Group: []string{text}}}}
+		var out strings.Builder
+		if err := a.Write(&out); err != nil {
+			t.Fatal(err)
+		}
+		table, err := csv.NewReader(strings.NewReader(out.String())).ReadAll()
+		if err != nil || len(table) != 2 || table[1][0] != want {
+			t.Errorf("%q: got %q, error %v, want %q", text, out.String(), err, want)
+		}
+	}
+}

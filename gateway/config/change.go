@@ -145,6 +145,9 @@ func named(list reflect.Value) map[string]reflect.Value {
 // prints it; "" if there was none. What comes from the environment is not in it.
 func (c *Config) Digest() string { return c.src.digest }
 
+// Blank reports whether the file says nothing at all, as one does that somebody is about to write, or could not.
+func (c *Config) Blank() bool { return c.src.digest != "" && len(c.src.marks) == 0 }
+
 // Files are those that the configuration names and whose content is a part of it, sorted.
 func (c *Config) Files() []string {
 	var out []string

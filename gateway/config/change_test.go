@@ -103,3 +103,16 @@ func TestDigest(t *testing.T) {
 		t.Errorf("got %s, want %s", got, want)
 	}
 }
+
+// TestBlank holds that a file which says nothing is told from one that says that there is nothing to say.
+func TestBlank(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]bool{"": true, "\n \n": true, "# listen\n": true, "---\n": true, "{}": false, "listen: 127.0.0.1:80\n": false} {
+		if got := parsed(t, text).Blank(); got != want {
+			t.Errorf("%q: got %v, want %v", text, got, want)
+		}
+	}
+	if config.FromEnv(nil).Blank() {
+		t.Error("the environment's configuration is blank; want that only files are")
+	}
+}

@@ -51,7 +51,8 @@ type AdminConfig struct {
 	Usage func(ctx context.Context, q billing.Query) (billing.Answer, error)
 	// Rollouts returns how the arms of rollouts do, and SetArm stops an arm of one, "" for all but the
 	// control, or lets it go on. It returns the rollout's state; if that is nil, what there is none of,
-	// "rollout" or "arm", and the names that there are. Without them there is no /admin/rollouts.
+	// "rollout" or "arm", and the names that there are, or "control" for the arm that is never stopped.
+	// Without them there is no /admin/rollouts.
 	Rollouts func() []rollout.Snapshot
 	SetArm   func(name, arm string, stop bool) (state *rollout.Snapshot, what string, names []string)
 	// Keys are the keys and teams of clients. Without it there is no /admin/keys and no /admin/teams.

@@ -1,10 +1,12 @@
 package httpapi
 
 import (
+	"fmt"
 	"net/http"
 
 	"github.com/labstack/echo/v4"
 
+	"github.com/callgate/callgate/gateway"
 	"github.com/callgate/callgate/gateway/rollout"
 )
 
@@ -35,6 +37,8 @@ func (set setArm) answer(c echo.Context, stop bool) error {
 	switch {
 	case state != nil:
 		return c.JSON(http.StatusOK, state)
+	case what == "control":
+		return &gateway.Error{Kind: gateway.Invalid, Param: "arm", Message: fmt.Sprintf("The arm %q is the control, which gets what the others do not: it is never stopped. Name another arm, or set weights in the configuration.", arm)}
 	case what == "arm":
 		return notThere("arm", arm, names, rolloutsPath)
 	}

@@ -264,7 +264,10 @@ func (a *Away) share(s *Set) *Set {
 		if l.Kind.IsBudget() {
 			l.Max = max(l.Max-a.known[p.keys[i]], 0) / a.replicas
 		} else {
-			l.Max, l.Burst = max(l.Max/a.replicas, 1), l.Burst/a.replicas
+			l.Max = max(l.Max/a.replicas, 1)
+			if l.Burst > 0 { // 0 would be all of them
+				l.Burst = max(l.Burst/a.replicas, 1)
+			}
 		}
 		limits = append(limits, l)
 	}

@@ -101,6 +101,23 @@ func TestAwayPolicies(t *testing.T) {
 	}
 }
 
+// TestAwayBurst holds that a gateway's share of a small burst is not a burst of all that the limit has.
+func TestAwayBurst(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t, "--appendonly", "yes", "--appendfsync", "always")
+	a, b := gatewayOf(t, s), gatewayOf(t, s)
+	for _, one := range []limit.Limiter{a, b} {
+		admit(t, one, set(t, limit.Limit{Scope: team, Kind: limit.Concurrency, Max: 1}), 1)
+	}
+	until(t, "two gateways", func() bool { return a.AwayStats().Replicas == 2 && b.AwayStats().Replicas == 2 })
+	s.Stop()
+	for _, one := range []limit.Limiter{a, b} {
+		if n, _ := admit(t, one, set(t, limit.Limit{Scope: key, Kind: limit.Requests, Max: 24, Burst: 1, Per: 24 * time.Hour}), 10); n != 1 {
+			t.Errorf("got %d admitted at once while the Redis is away, want the 1 of the burst", n)
+		}
+	}
+}
+
 // TestAwayRunning holds that a request that runs as the Redis goes away is finished, and settled by what it has used, once.
 func TestAwayRunning(t *testing.T) {
 	t.Parallel()

@@ -165,6 +165,16 @@ func (g *Gate) find(ctx context.Context) (*oidc.Provider, *oauth2.Config, error)
 		Scopes: append([]string{oidc.ScopeOpenID}, slices.DeleteFunc(slices.Clone(g.o.Scopes), func(s string) bool { return s == oidc.ScopeOpenID })...)}, nil
 }
 
+// Check asks the provider who it is, and says why it does not answer.
+func (g *Gate) Check(ctx context.Context) error {
+	_, _, err := g.find(ctx)
+	var e *Error
+	if errors.As(err, &e) {
+		return e.Err
+	}
+	return err
+}
+
 // Login sends a browser to the provider. The query's "to" is where it wants to be then.
 func (g *Gate) Login(w http.ResponseWriter, r *http.Request) error {
 	_, config, err := g.find(r.Context())

@@ -1,7 +1,9 @@
 package cli
 
 import (
+	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -77,6 +79,8 @@ func (d *doctorCmd) configuration(ctx context.Context, e *env) error {
 	x.store(ctx)
 	x.usage(ctx)
 	x.toolServers(ctx, d.Config)
+	x.signIn(ctx)
+	x.traces(ctx)
 	x.prices()
 	if err := tryConfig(e, cfg); err != nil {
 		x.wrong("configuration", err, "callgate check says the same, and serve would not start")
@@ -379,6 +383,46 @@ func (x *examination) toolServers(ctx context.Context, file string) {
 			x.doubt(what, strings.TrimSpace(m.Tool+" "+m.Why), "take it out of tools:, or look at the server")
 		}
 	}
+}
+
+// signIn asks the provider that operators sign in at who it is.
+func (x *examination) signIn(ctx context.Context) {
+	issuer := x.cfg.Admin.OIDC.Issuer
+	if issuer == "" {
+		return
+	}
+	gate, err := newGate(x.cfg, []byte(rand.Text()))
+	if err == nil {
+		err = gate.Check(ctx)
+	}
+	if err != nil {
+		x.wrong("admin.oidc", err, "start it, or correct admin.oidc.issuer; until then operators have the key alone")
+		return
+	}
+	x.good("admin.oidc", issuer+" answers")
+}
+
+// traces looks whether the collector can be connected to. Without it requests are served all the same.
+func (x *examination) traces(ctx context.Context) {
+	endpoint := x.cfg.Tracing.Endpoint
+	if endpoint == "" {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, askPatience)
+	defer cancel()
+	u, err := url.Parse(endpoint)
+	if err == nil {
+		port := cmp.Or(u.Port(), map[string]string{"http": "80", "https": "443"}[u.Scheme])
+		var c net.Conn
+		if c, err = new(net.Dialer).DialContext(ctx, "tcp", net.JoinHostPort(u.Hostname(), port)); err == nil {
+			_ = c.Close()
+		}
+	}
+	if err != nil {
+		x.doubt("tracing", "no connection to "+u.Host+": "+lastOf(err), "start the collector, or correct tracing.endpoint; until then traces are lost")
+		return
+	}
+	x.good("tracing", u.Host+" can be connected to")
 }
 
 // prices reads the file of prices.

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -160,7 +161,29 @@ func TestLimitStreams(t *testing.T) {
 	}
 }
 
-// TestLimitUsageForms holds that the usage counts wherever an upstream reports it, that a 0 is a 0, and that what is not reported is estimated.
+// TestLimitCompletions holds that a stream of completions, which is relayed as it is, counts by its text and not by
+// what stands around each token where its client has not asked for the usage.
+func TestLimitCompletions(t *testing.T) {
+	t.Parallel()
+	base := upstream(t, func(w http.ResponseWriter, r received) {
+		if !r.wantsStream() {
+			io.WriteString(w, `{"choices":[{"index":0,"message":{"role":"assistant","content":"hi"},"finish_reason":"stop"}],"usage":{"prompt_tokens":10,"completion_tokens":5,"total_tokens":15}}`)
+			return
+		}
+		w.Header().Set("content-type", "text/event-stream")
+		for range 720 {
+			send(w, `data: {"id":"cmpl-1","object":"text_completion","created":1,"choices":[{"text":"word ","index":0,"logprobs":null,"finish_reason":null}],"model":"m"}`+"\n\n")
+		}
+		io.WriteString(w, "data: [DONE]\n\n")
+	})
+	g := serve(t, limited(base, slowly, ""))
+	if n := g.spent(func() { g.do(g.request("POST", "/v1/completions", `{"model":"m","prompt":"hi","stream":true}`)) }); n < 1000 || n > 1110 {
+		t.Errorf("got %d tokens counted, want about 1000", n)
+	}
+}
+
+// TestLimitUsageForms holds that the usage counts wherever an upstream reports it, that a 0 is a 0, and that what is not reported, or
+// cannot be, is estimated.
 func TestLimitUsageForms(t *testing.T) {
 	t.Parallel()
 	end := `data: {"id":"c","object":"chat.completion.chunk","choices":[{"index":0,"delta":{},"finish_reason":"stop"}]%s}` + "\n\n"
@@ -171,6 +194,9 @@ func TestLimitUsageForms(t *testing.T) {
 		"in the last chunk with choices": {delta("hi") + fmt.Sprintf(end, `,"usage":{"prompt_tokens":11,"completion_tokens":7,"total_tokens":18}`) + "data: [DONE]\n\n", 18, 18},
 		"zero":                           {delta("hi") + fmt.Sprintf(end, `,"usage":{"prompt_tokens":0,"completion_tokens":0,"total_tokens":0}`) + "data: [DONE]\n\n", 0, 0},
 		"in every chunk":                 {strings.Replace(delta("hi"), "}\n", `,"usage":{"prompt_tokens":11,"completion_tokens":1,"total_tokens":12}}`+"\n", 1) + fmt.Sprintf(end, `,"usage":{"prompt_tokens":11,"completion_tokens":9,"total_tokens":20}`) + "data: [DONE]\n\n", 20, 20},
+		"less than nothing":              {delta(strings.Repeat("word ", 720)) + fmt.Sprintf(end, `,"usage":{"prompt_tokens":-11,"completion_tokens":-7,"total_tokens":-18}`) + "data: [DONE]\n\n", 1000, 1110},
+		"half a token":                   {delta(strings.Repeat("word ", 720)) + fmt.Sprintf(end, `,"usage":{"prompt_tokens":11,"completion_tokens":7.5}`) + "data: [DONE]\n\n", 1000, 1110},
+		"odd cached tokens":              {delta("hi") + fmt.Sprintf(end, `,"usage":{"prompt_tokens":11,"completion_tokens":7,"prompt_tokens_details":{"cached_tokens":-1}}`) + "data: [DONE]\n\n", 18, 18},
 		"none":                           {delta(strings.Repeat("word ", 720)) + fmt.Sprintf(end, "") + "data: [DONE]\n\n", 1000, 1110},
 		"it breaks off":                  {delta(strings.Repeat("word ", 720)), 1000, 1110},
 	} {
@@ -189,6 +215,51 @@ func TestLimitUsageForms(t *testing.T) {
 				t.Errorf("got %d tokens counted, want %d to %d", n, tt.least, tt.most)
 			}
 		})
+	}
+}
+
+// TestLimitCutForms holds that a stream which is cut is a whole one in each protocol: all that comes is JSON, and each choice that
+// was not at its end has one.
+func TestLimitCutForms(t *testing.T) {
+	t.Parallel()
+	chunk := func(choices string) string {
+		return `data: {"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "m", "choices": [` + choices + "]}\n\n"
+	}
+	base := upstream(t, func(w http.ResponseWriter, r received) {
+		w.Header().Set("content-type", "text/event-stream")
+		if strings.Contains(r.body, `"n":3`) {
+			send(w, chunk(`{"index":1,"delta":{"content":"One"},"finish_reason":null}`)+chunk(`{"index":2,"delta":{"content":"Two"},"finish_reason":null}`)+chunk(`{"index":1,"delta":{},"finish_reason":"stop"}`))
+		}
+		for range 400 {
+			send(w, chunk(`{"index":0,"delta":{"content":"`+strings.Repeat("word ", 72)+`"},"finish_reason":null}`))
+		}
+		io.WriteString(w, "data: [DONE]\n\n")
+	})
+	for _, tt := range []struct {
+		path, body string
+		ends       []string // once each
+	}{
+		{"/v1/chat/completions", prompt("m", "hi", true), []string{`"index":0,"delta":{},"finish_reason":"length"`, "data: [DONE]"}},
+		{"/v1/chat/completions", `{"model":"m","stream":true,"n":3,"messages":[{"role":"user","content":"hi"}]}`,
+			[]string{`"index":0,"delta":{},"finish_reason":"length"`, `"index":1,"delta":{},"finish_reason"`, `"index":2,"delta":{},"finish_reason":"length"`, "data: [DONE]"}},
+		{"/v1/messages", `{"model":"m","stream":true,"max_tokens":100000,"messages":[{"role":"user","content":"hi"}]}`, []string{`"stop_reason":"max_tokens"`, "event: message_stop"}},
+		{"/v1/responses", `{"model":"m","stream":true,"input":"hi"}`, []string{"event: response.incomplete", `"reason":"max_output_tokens"`}},
+	} {
+		g := serve(t, limited(base, "{tokens: 20000, per: day, on_exceed: cut}", ""))
+		r := g.do(g.request("POST", tt.path, tt.body))
+		if r.status != http.StatusOK {
+			t.Fatalf("%s: got status %d, %s", tt.path, r.status, r.body)
+		}
+		for line := range strings.Lines(r.body) {
+			if data, ok := strings.CutPrefix(strings.TrimSpace(line), "data: "); ok && data != "[DONE]" && !json.Valid([]byte(data)) {
+				t.Errorf("%s: got the event %s, want JSON", tt.path, data)
+			}
+		}
+		for _, end := range tt.ends {
+			if n := strings.Count(r.body, end); n != 1 {
+				t.Errorf("%s: got %d times %s, want it once: …%s", tt.path, n, end, r.body[max(len(r.body)-1000, 0):])
+			}
+		}
 	}
 }
 

@@ -231,6 +231,9 @@ func (r *reloads) try(ctx context.Context) (out httpapi.Reloaded, err error) {
 	if err != nil {
 		return out, err
 	}
+	if cfg.Blank() { // that would be the demo, open to everybody
+		return out, fmt.Errorf("%s is empty, and a gateway that serves does not become the demo by that; write {} if it shall", r.file)
+	}
 	out.SHA256 = digestOf(cfg)
 	old := r.sys.now()
 	for _, c := range old.config.Changes(cfg) {

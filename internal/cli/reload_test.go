@@ -140,6 +140,8 @@ func TestReload(t *testing.T) {
 
 	for _, row := range []struct{ name, text, says string }{
 		{"no YAML", "providers: [", "callgate.yaml:1"},
+		{"nothing", "", "callgate.yaml is empty"},
+		{"nothing but a comment", "# providers\n", "callgate.yaml is empty"},
 		{"unknown key", file(two.url, "limts: {}\n", bob), `did you mean "limits"`},
 		{"unset variable", file(two.url, "cache_salt: ${CALLGATE_TEST_UNSET}\n", bob), "CALLGATE_TEST_UNSET is not set"},
 		{"no such parser", strings.Replace(third, "provider: up, ", "provider: up, parser: nope, ", 1), `there is no parser "nope"`},

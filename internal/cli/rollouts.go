@@ -179,6 +179,9 @@ func (all rollouts) set(name, arm string, stop bool) (state *rollout.Snapshot, w
 		if stop {
 			set = r.Stop
 		}
+		if arm == r.Arms()[0] {
+			return nil, "control", nil
+		}
 		if !set(arm) {
 			return nil, "arm", r.Arms()[1:]
 		}

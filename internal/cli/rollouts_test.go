@@ -284,6 +284,9 @@ func TestRolloutStops(t *testing.T) {
 	if r := g.adminDo("POST", "/admin/rollouts/next/resume?arm=nwe"); r.status != 404 || !strings.Contains(r.body, `Did you mean \"new\"?`) {
 		t.Errorf("got status %d, %s for an arm that is not there", r.status, r.body)
 	}
+	if r := g.adminDo("POST", "/admin/rollouts/next/stop?arm=control"); r.status != 400 || !strings.Contains(r.body, "is never stopped") {
+		t.Errorf("got status %d, %s for the control", r.status, r.body)
+	}
 	if r := g.adminDo("POST", "/admin/rollouts/nxt/stop"); r.status != 404 || !strings.Contains(r.body, `Did you mean \"next\"?`) {
 		t.Errorf("got status %d, %s for a rollout that is not there", r.status, r.body)
 	}

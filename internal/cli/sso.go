@@ -14,10 +14,15 @@ const defaultSession = 8 * time.Hour
 // newSSO makes what signs operators in; nil if the configuration has none. own is the secret where the
 // configuration gives none.
 func newSSO(cfg *config.Config, own []byte) (httpapi.SSO, error) {
-	o := cfg.Admin.OIDC
-	if o.Issuer == "" {
+	if cfg.Admin.OIDC.Issuer == "" {
 		return nil, nil //nolint:nilnil // operators have a key
 	}
+	return newGate(cfg, own)
+}
+
+// newGate makes it of a configuration that has one.
+func newGate(cfg *config.Config, own []byte) (*sso.Gate, error) {
+	o := cfg.Admin.OIDC
 	secret := own
 	if !o.SessionSecret.IsZero() {
 		secret = []byte(o.SessionSecret.Reveal())

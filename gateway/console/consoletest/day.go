@@ -51,7 +51,8 @@ var models = []model{
 
 var spare = &models[0]
 
-var teams = []string{"support", "search", "ad-studio", "reports"}
+// teams have short names, and one as long as a name may be, without a place to break it at.
+var teams = []string{"support", "search", "ad-studio", "reports_of_sales_and_service_in_all_countries_to_the_whole_board"}
 
 // repairs are what is repaired, and the fault of each.
 var repairs = []struct{ repair, fault string }{

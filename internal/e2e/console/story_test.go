@@ -49,9 +49,8 @@ func storyWidths(t *testing.T, v *browser.Tab, day string) {
 		v.Size(screen.width, screen.height)
 		v.Open("/ui")
 		pages := []string{"/ui", "/ui?window=hour", "/ui?window=week", "/ui/requests", "/ui/upstreams"}
-		if first := browser.Value[string](v, "document.querySelector('#last tbody a')?.getAttribute('href') ?? ''"); first != "" {
-			pages = append(pages, first)
-		}
+		last := browser.Value[[]string](v, "Array.from(document.querySelectorAll('#last tbody a')).map((a) => a.getAttribute('href'))")
+		pages = append(pages, last[:min(len(last), 8)]...)
 		for _, page := range pages {
 			v.Open(page)
 			if wide := browser.Value[int64](v, "document.documentElement.scrollWidth"); wide > screen.width {
@@ -66,6 +65,9 @@ func storyWidths(t *testing.T, v *browser.Tab, day string) {
 				name += "-" + window
 			}
 			if strings.HasPrefix(path, "/ui/requests/") {
+				if page != last[0] {
+					continue
+				}
 				name = "story-request"
 			}
 			v.Shoot(name + "-" + day + "-" + screen.name)

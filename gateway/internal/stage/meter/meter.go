@@ -41,6 +41,7 @@ type stage struct {
 	mayHide bool // the client has not asked for the usage of its stream
 	hides   bool // and the gateway has
 	sent    bool
+	spoken  spoken // of what is relayed
 	refused *gateway.Error
 }
 
@@ -64,7 +65,7 @@ const around = 60
 func (s *stage) Frame(f *wire.Frame, next gateway.Sink) error {
 	n := 0
 	if s.maker.Relay && s.maker.Text {
-		n = len(f.Raw)
+		n = s.spoken.count(f.Raw)
 	}
 	if !s.maker.Relay && f.Data != nil {
 		for i := range f.Choices() {
@@ -78,9 +79,12 @@ func (s *stage) Frame(f *wire.Frame, next gateway.Sink) error {
 	if s.use.Came += n; n > 0 && !f.Whole { // a whole answer has ended, and what is held for it is settled at once
 		s.meter.Came(n)
 	}
-	if s.hides && !f.Whole && f.IsChunk() && len(f.Choices()) == 0 && f.Usage() != nil {
-		f.Free()
-		return nil
+	if s.hides && !f.Whole && f.IsChunk() && f.Usage() != nil {
+		if len(f.Choices()) == 0 {
+			f.Free()
+			return nil
+		}
+		f.HideUsage()
 	}
 	next.Put(f)
 	return nil

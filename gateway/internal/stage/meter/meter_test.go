@@ -2,6 +2,7 @@ package meter
 
 import (
 	"io"
+	"strings"
 	"testing"
 	"time"
 
@@ -19,9 +20,15 @@ func (m *told) Begin(string, string, gateway.Purpose, int) error { return nil }
 func (m *told) Came(n int)                                       { m.came = append(m.came, n) }
 func (m *told) Ended(u gateway.Use)                              { m.ended = u }
 
-type sink struct{ n int }
+type sink struct {
+	n    int
+	sent []byte
+}
 
-func (s *sink) Put(*wire.Frame) { s.n++ }
+func (s *sink) Put(f *wire.Frame) {
+	s.n++
+	s.sent = f.AppendTo(s.sent)
+}
 
 // TestCame holds that what is held of a client's limits grows with a stream, chunk by chunk, and not behind a whole
 // answer, which is settled at once: with limits in a Redis that would be one call more for each request.
@@ -63,5 +70,80 @@ func TestCame(t *testing.T) {
 				t.Errorf("told of %v, in all %d, and %d frames went on; want %d calls, %d bytes and all", m.came, m.ended.Came, out.n, row.calls, row.bytes)
 			}
 		})
+	}
+}
+
+// TestHidden holds that a client sees nothing of a usage that only the gateway has asked for, wherever in the
+// stream an upstream writes it, and everything that stands beside it.
+func TestHidden(t *testing.T) {
+	t.Parallel()
+	const asked = `{"model":"m","stream":true,"stream_options":{"include_usage":true},"messages":[{"role":"user","content":"x"}]}`
+	const silent = `{"model":"m","stream":true,"messages":[{"role":"user","content":"x"}]}`
+	const usage = `{"prompt_tokens":7,"completion_tokens":2}`
+	for _, row := range []struct{ name, client, frame, want string }{
+		{"last chunk", silent, "data: {\"choices\":[],\"usage\":" + usage + "}\n\n", ""},
+		{"beside text", silent, "data: {\"usage\":" + usage + ", \"choices\":[{\"index\":0,\"delta\":{\"content\":\"a\"}}]}\n\n",
+			"data: {\"usage\":null, \"choices\":[{\"index\":0,\"delta\":{\"content\":\"a\"}}]}\n\n"},
+		{"beside the finish reason", silent, "data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}],\"usage\":" + usage + "}\n\n",
+			"data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}],\"usage\":null}\n\n"},
+		{"in the choice", silent, "data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\",\"usage\":" + usage + "}]}\n\n",
+			"data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\",\"usage\":null}]}\n\n"},
+		{"with an id", silent, "id: 4\ndata: {\"choices\":[{\"index\":0,\"delta\":{}}],\"usage\":" + usage + "}\n\n",
+			"id: 4\ndata: {\"choices\":[{\"index\":0,\"delta\":{}}],\"usage\":null}\n\n"},
+		{"on two lines", silent, "data: {\"choices\":[{\"index\":0,\"delta\":{}}],\ndata: \"usage\":" + usage + "}\n\n",
+			"data: {\"choices\":[{\"index\":0,\"delta\":{}}], \"usage\":null}\n\n"},
+		{"asked for", asked, "data: {\"choices\":[{\"index\":0,\"delta\":{}}],\"usage\":" + usage + "}\n\n",
+			"data: {\"choices\":[{\"index\":0,\"delta\":{}}],\"usage\":" + usage + "}\n\n"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			t.Parallel()
+			client, err := gateway.ParseRequest([]byte(row.client))
+			if err != nil {
+				t.Fatal(err)
+			}
+			sent, err := gateway.ParseRequest([]byte(asked))
+			if err != nil {
+				t.Fatal(err)
+			}
+			s, err := Maker{}.Begin(gateway.WithMeter(t.Context(), &told{}), &gateway.AttemptInfo{Asked: client, Sent: sent, Began: time.Now()}, &gateway.Outcome{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := s.(gateway.Witness).Sent(sent, wire.Pieces{}); err != nil {
+				t.Fatal(err)
+			}
+			out := &sink{}
+			b, err := wire.NewReader(strings.NewReader(row.frame), 0).Next()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := s.Frame(&wire.Frame{Raw: b.Raw, Data: b.Data}, out); err != nil {
+				t.Fatal(err)
+			}
+			if string(out.sent) != row.want {
+				t.Errorf("the client got %s\nwant %s", out.sent, row.want)
+			}
+		})
+	}
+}
+
+// TestSpoken holds that of an answer that is relayed what the model says is counted, and none of what stands
+// around it, which is many times as much in a stream of single tokens.
+func TestSpoken(t *testing.T) {
+	t.Parallel()
+	for answer, want := range map[string]int{
+		`data: {"id":"text","object":"text_completion","choices":[{"text":"One","index":0,"logprobs":null}],"usage":null}` + "\n\ndata: [DONE]\n\n": 3,
+		`{"choices": [ {"text" : "One\\\"two\\\\", "finish_reason":"text"}, {"text":""} ], "x":{"text":null,"y":"no"}}`:                             14,
+		`data: {"choices":[{"delta":{"content":"One","tool_calls":[{"function":{"name":"f","arguments":"{}"}}]}}]}`:                                 5,
+		"event: response.output_text.delta\ndata: {\"type\":\"response.output_text.delta\",\"delta\":\"One\"}\n\n":                                  3,
+		`{"type":"content_block_delta","delta":{"type":"text_delta","text":"One"}}`:                                                                 3,
+		`{"reasoning_content_of_another":"no","text":["no"],"text":7,"prompt":"text","a":"\u0022text\u0022:"}`:                                      0,
+	} {
+		for cut := range answer {
+			var s spoken
+			if got := s.count([]byte(answer[:cut])) + s.count([]byte(answer[cut:])); got != want {
+				t.Fatalf("%s cut at %d: got %d bytes, want %d", answer, cut, got, want)
+			}
+		}
 	}
 }
