@@ -39,10 +39,10 @@ func (l Limits) Parse(body []byte, room *inflight.Claim) (*Request, error) {
 	}
 	w := &struct {
 		whole
-		came came
-	}{whole{request: Request{Room: room}, body: Body{text: body}}, came{body, l}}
+		original original
+	}{whole{request: Request{Room: room}, body: Body{text: body}}, original{body, l}}
 	r := w.joined()
-	r.came = &w.came
+	r.original = &w.original
 	odd, meant, ok := r.Body.locate()
 	if !ok {
 		return nil, invalid("", "The request body must be a JSON object.")
