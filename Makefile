@@ -17,7 +17,7 @@ ATTACKTIME  ?= 10m
 .PHONY: help build image image-push registry-login chart release release-check wasm run example test race check lint fmt fuzz bench bench-units bench-prefix replay-prefix attack clients foreign golden conformance picture docs clean FORCE
 
 help: ## show the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 build: bin/callgate ## build the parsers and bin/callgate, one file that needs nothing beside it
 

@@ -775,3 +775,49 @@ func TestMetrics(t *testing.T) {
 		t.Errorf("got %d names of metrics, want more: are they found?", found)
 	}
 }
+
+var (
+	// codeSet is the code of an error, where it is made and in the table of kinds.
+	codeSet = regexp.MustCompile(`(?m)\bCode(?:: +| = )"([a-z_]+)"|^\t[A-Z]\w+: +\{http\.Status\w+, [\w"]+, "([a-z_]+)"|^\t[A-Z]\w+: +\{499, \w+, "([a-z_]+)"`)
+	// headerSet is a header of ours.
+	headerSet = regexp.MustCompile(`"(?i:x-callgate)((?:-\w+)+)"`)
+)
+
+// noHeaders are headers that docs/reference.md leaves out.
+var noHeaders = []string{
+	"-trick",  // a demo model is told by it what to get wrong
+	"-cursor", // callgate usage turns the pages with it
+}
+
+// TestReference holds that the reference has each code of an error, and each header of ours.
+func TestReference(t *testing.T) {
+	t.Parallel()
+	tr := readTree(t)
+	page := tr.texts["docs/reference.md"]
+	codes, headers := 0, 0
+	for name := range tr.files {
+		if strings.HasSuffix(name, "_test.go") || !strings.HasPrefix(name, "gateway/") && !strings.HasPrefix(name, "internal/cli/") || strings.Contains(name, "/consoletest/") {
+			continue
+		}
+		text, err := os.ReadFile(filepath.Join(root, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range codeSet.FindAllSubmatch(text, -1) {
+			if code := string(slices.Concat(m[1:]...)); !strings.Contains(page, "`"+code+"`") {
+				t.Errorf("%s: docs/reference.md lacks the error %s", name, code)
+			}
+			codes++
+		}
+		for _, m := range headerSet.FindAllSubmatch(text, -1) {
+			end := strings.ToLower(string(m[1]))
+			if !strings.Contains(page, end+"`") && !slices.Contains(noHeaders, end) {
+				t.Errorf("%s: docs/reference.md lacks the header x-callgate%s", name, end)
+			}
+			headers++
+		}
+	}
+	if codes < 40 || headers < 30 {
+		t.Errorf("got %d codes and %d headers, want more: are they found?", codes, headers)
+	}
+}

@@ -36,7 +36,7 @@ func (c *Client) CheckModel(model string) *Error {
 		return nil
 	}
 	return &Error{Kind: Forbidden, Code: "model_not_found", Param: "model",
-		Message: fmt.Sprintf("The key %q may not use the model %s. GET /v1/models lists those that it may.", c.Key, ExcerptOf(model, 80))}
+		Message: fmt.Sprintf("The key %q may not use the model %q. GET /v1/models lists those that it may.", c.Key, ExcerptOf(model, 80))}
 }
 
 // Restricts reports whether there are models that the client may not ask for.

@@ -39,10 +39,10 @@ func (l Limits) Parse(body []byte, room *inflight.Claim) (*Request, error) {
 	}
 	w := &struct {
 		whole
-		came came
-	}{whole{request: Request{Room: room}, body: Body{text: body}}, came{body, l}}
+		original original
+	}{whole{request: Request{Room: room}, body: Body{text: body}}, original{body, l}}
 	r := w.joined()
-	r.came = &w.came
+	r.original = &w.original
 	odd, meant, ok := r.Body.locate()
 	if !ok {
 		return nil, invalid("", "The request body must be a JSON object.")
@@ -159,20 +159,35 @@ func validate(body []byte, open int) error {
 		}
 		var syntax *jsontext.SyntacticError
 		if !errors.As(err, &syntax) {
-			return invalid("", "The request body is not JSON: it is empty or more than one value.")
+			return invalid("", "The request body is "+count(body)+": send one JSON object.")
 		}
 		return invalid(place(syntax.JSONPointer), fmt.Sprintf("The request body is not valid JSON at byte %d%s: %s.",
-			syntax.ByteOffset, at(syntax.JSONPointer), reason(syntax)))
+			syntax.ByteOffset, at(syntax.JSONPointer), reason(syntax, body)))
 	}
 }
 
 // twice lets the library pass over names that an object has twice.
 var twice = jsontext.AllowDuplicateNames(true)
 
-// reason is the library's word for what is wrong, without its own prefix.
-func reason(e *jsontext.SyntacticError) string {
+// count says how many values a body has that the library finds no fault with, in the place of one.
+func count(body []byte) string {
+	if wire.Blank(body) {
+		return "empty"
+	}
+	return "more than one JSON value"
+}
+
+// reason is the library's word for what is wrong, without its own prefix. The library takes a comma with
+// nothing behind it for the beginning of a value, which does not help whoever wrote it.
+func reason(e *jsontext.SyntacticError, body []byte) string {
 	if e.Err == nil {
 		return "syntax error"
+	}
+	if rest, comma := bytes.CutPrefix(body[min(e.ByteOffset, int64(len(body))):], []byte{','}); comma {
+		rest = bytes.TrimLeft(rest, " \t\r\n")
+		if len(rest) > 0 && (rest[0] == '}' || rest[0] == ']') {
+			return fmt.Sprintf("nothing follows the comma in front of %q", rest[:1])
+		}
 	}
 	return strings.TrimPrefix(e.Err.Error(), "jsontext: ")
 }

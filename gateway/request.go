@@ -43,7 +43,7 @@ type Request struct {
 	// Warnings are said with the answer, in front of what it gives rise to itself.
 	Warnings []string
 
-	came *came
+	original *original
 }
 
 // Sender is whose request it is.
@@ -90,8 +90,8 @@ type Raw struct {
 	Server string
 }
 
-// came is what a request was before anything was changed.
-type came struct {
+// original is what a request was before anything was changed.
+type original struct {
 	body   []byte // which Source says the same as
 	limits Limits // that it keeps to
 }
@@ -111,14 +111,14 @@ func (w *whole) joined() *Request {
 
 // Bare is a request without a body, for what is sent on whole.
 func Bare() *Request {
-	w := &whole{request: Request{came: &came{}}}
+	w := &whole{request: Request{original: &original{}}}
 	return w.joined()
 }
 
 // Again is the same request with another body, within the limits of the first, and with what that is
 // in the client's own protocol.
 func (r *Request) Again(body []byte, source *Source) (*Request, error) {
-	out, err := r.came.limits.Parse(body, r.Room)
+	out, err := r.original.limits.Parse(body, r.Room)
 	if err != nil {
 		return nil, err
 	}
@@ -133,7 +133,7 @@ func (r *Request) Copy(room *inflight.Claim) (*Request, error) {
 	if err := noRoom(room.Grow(int64(len(body)) * inflight.Body)); err != nil {
 		return nil, err
 	}
-	out, err := r.came.limits.Parse(body, room)
+	out, err := r.original.limits.Parse(body, room)
 	if err != nil {
 		return nil, err
 	}

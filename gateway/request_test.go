@@ -15,11 +15,14 @@ import (
 func TestParseRequestRefuses(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ body, param, message string }{
-		"empty":             {``, "", "not JSON"},
+		"empty":             {``, "", "is empty"},
+		"blank":             {" \n", "", "is empty"},
+		"trailing comma":    {`{"model":"m","messages":[], }`, "", `at byte 26: nothing follows the comma in front of "}"`},
+		"comma in a list":   {`{"model":"m","stop":["a",]}`, "stop", `nothing follows the comma in front of "]"`},
 		"not an object":     {`[]`, "", "must be a JSON object"},
 		"cut":               {`{"model":"m","messages":[{"role":`, "messages[0].role", "not valid JSON at byte 33"},
 		"trailing text":     {`{"model":"m"} x`, "", "not valid JSON at byte 14"},
-		"two values":        {`{"model":"m"}{}`, "", "more than one value"},
+		"two values":        {`{"model":"m"}{}`, "", "more than one JSON value"},
 		"duplicate model":   {`{"model":"a","model":"b"}`, "model", "duplicate"},
 		"duplicate nested":  {`{"model":"a","messages":[{"role":"user","role":"tool"}]}`, "messages[0].role", "duplicate"},
 		"escaped duplicate": {`{"model":"a","mode\u006c":"b"}`, "model", "duplicate"},

@@ -40,7 +40,7 @@ func (r *Request) Native(protocol string) (body []byte, changes *Changes) {
 		return nil, nil
 	}
 	changes = &Changes{}
-	if !changes.find(r.came.body, r.Body.Bytes()) {
+	if !changes.find(r.original.body, r.Body.Bytes()) {
 		return nil, nil
 	}
 	r.Source.sent = true

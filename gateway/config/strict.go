@@ -90,7 +90,7 @@ func (d *decoder) fits(p path, n *yamldoc.Node, t reflect.Type, f field) bool {
 	case n.Kind == yamldoc.List || n.Kind == yamldoc.Map, !isText && n.Kind == yamldoc.Bool && typeName(t) != "true or false":
 		d.mismatch(p, n, t, f)
 	case isText && n.Kind != yamldoc.Text:
-		d.r.add(p, "expected text, got %s; put it in quotes", n.Kind)
+		d.r.add(p, "expected text, got %s; put it in quotes if it is meant, or write for example %s", n.Kind, example(f))
 	default:
 		return true
 	}

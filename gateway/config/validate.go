@@ -138,7 +138,7 @@ func (c *Config) checkKeys(r *report) {
 func checkHash(r *report, p path, hash Secret) {
 	switch text := hash.Reveal(); {
 	case !isHash(text):
-		r.add(p, "the value is not the hash of a key: \"sha256:\" and 64 digits from 0-9 and a-f")
+		r.add(p, "the value is not the hash of a key: \"sha256:\" and 64 digits from 0-9 and a-f, as callgate key prints them")
 	case text == HashKey(""):
 		r.add(p, "this is the hash of an empty key; hash the key itself")
 	}

@@ -20,7 +20,7 @@ func TestToolChoice(t *testing.T) {
 		says         string // of the error; "" if there is none
 	}{
 		{"a tool that is there", named("get_time"), gateway.Repair, ""},
-		{"a slip", named("GetTime"), gateway.Repair, `"GetTime", which is not among the tools. Did you mean ["get_time"]?`},
+		{"a slip", named("GetTime"), gateway.Repair, `"GetTime", which is not among the tools. Did you mean "get_time"?`},
 		{"nothing like it", named("zzz"), gateway.Repair, `"zzz", which is not among the tools.`},
 		{"reported only", named("zzz"), gateway.Report, `"zzz"`},
 		{"nobody looks", named("zzz"), gateway.Off, ""},

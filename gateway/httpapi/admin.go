@@ -312,7 +312,7 @@ func (a *Admin) observe(next echo.HandlerFunc) echo.HandlerFunc {
 // fail answers with an error in the API's form. Where the API would speak of its own
 // paths and keys, it speaks of the operator's.
 func (a *Admin) fail(err error, c echo.Context) {
-	e := classify(err, c.Request())
+	e := classify(err, c)
 	switch {
 	case c.Response().Committed:
 		recordOf(c).err = e

@@ -78,8 +78,11 @@ func (d *door) refuse(c echo.Context, why *keys.Refusal) error {
 	}
 	c.Response().Header().Set("www-authenticate", "Bearer")
 	if why.Reason == keys.Unknown {
-		return &gateway.Error{Kind: gateway.InvalidKey,
-			Message: "No valid key: send one of this gateway's keys as \"Authorization: Bearer …\"."}
+		headers := "\"Authorization: Bearer …\""
+		if recordOf(c).form == messages.Form {
+			headers = "\"x-api-key\" or " + headers
+		}
+		return &gateway.Error{Kind: gateway.InvalidKey, Message: "No valid key: send one of this gateway's keys as " + headers + "."}
 	}
 	return &gateway.Error{Kind: gateway.InvalidKey, Message: why.Message + " Ask this gateway's operator for another one."}
 }

@@ -17,7 +17,7 @@ import (
 // fail is Echo's error handler: it answers with the error, or, where an answer has begun,
 // ends the stream with it, without the end marker.
 func fail(err error, c echo.Context) {
-	e := classify(err, c.Request())
+	e := classify(err, c)
 	rec := recordOf(c)
 	rec.err = e
 	w := c.Response()
@@ -85,16 +85,25 @@ func setRetry(h http.Header, e *gateway.Error) {
 }
 
 // classify turns any error into the gateway's own.
-func classify(err error, r *http.Request) *gateway.Error {
+func classify(err error, c echo.Context) *gateway.Error {
 	var he *echo.HTTPError
 	if !errors.As(err, &he) {
 		return gateway.AsError(err)
 	}
 	switch he.Code {
 	case http.StatusNotFound:
-		return &gateway.Error{Kind: gateway.NotFound, Code: "not_found", Message: notFound(r.URL.Path)}
+		return &gateway.Error{Kind: gateway.NotFound, Code: "not_found", Message: notFound(c.Request().URL.Path)}
 	case http.StatusMethodNotAllowed:
-		return &gateway.Error{Kind: gateway.MethodNotAllowed, Message: "This path does not support this HTTP method."}
+		return &gateway.Error{Kind: gateway.MethodNotAllowed, Message: wrongMethod(c)}
 	}
 	return &gateway.Error{Kind: gateway.Invalid, Message: fmt.Sprint(he.Message), Err: err}
+}
+
+// wrongMethod says which methods a path has in the place of the one that was used. Echo has noted them in a header.
+func wrongMethod(c echo.Context) string {
+	allowed := strings.TrimPrefix(c.Response().Header().Get(echo.HeaderAllow), http.MethodOptions+", ")
+	if allowed == "" {
+		return "This path does not support this HTTP method."
+	}
+	return fmt.Sprintf("This path does not support the HTTP method %s, but %s.", gateway.ExcerptOf(c.Request().Method, 20), allowed)
 }

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"fmt"
 	"net/http"
 	"slices"
 
@@ -61,7 +62,7 @@ func (m models) show(c echo.Context) error {
 	switch {
 	case !clientOf(c).MayAsk(name) || !m.gateway.HasModel(c.Request().Context(), name):
 		return &gateway.Error{Kind: gateway.NotFound, Code: "model_not_found", Param: "model",
-			Message: "The model " + gateway.ExcerptOf(name, 80) + " does not exist. GET /v1/models lists the names that do."}
+			Message: fmt.Sprintf("The model %q does not exist. GET /v1/models lists the names that do.", gateway.ExcerptOf(name, 80))}
 	case isAnthropic(c.Request().Header):
 		return c.JSON(http.StatusOK, messages.NewModel(name))
 	default:

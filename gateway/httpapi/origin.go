@@ -11,7 +11,7 @@ import (
 )
 
 // onlyLoopback is what is said to a request that names another host.
-const onlyLoopback = "No API keys are configured, so only loopback Host headers are accepted, not %.80q."
+const onlyLoopback = "No API keys are configured, so only loopback Host headers are accepted, not %.80q: use 127.0.0.1 or localhost, or configure keys."
 
 // protection tells requests of other sites' pages. It is made once: Echo makes a route's middleware
 // anew for each request.

@@ -130,7 +130,7 @@ func (s *Spec) timeProblem(window bool) string {
 	case s.Requests > 0 && window:
 		return "requests have a time such as 24h, and no window"
 	case !window && !rate:
-		return "per is a time from 1s to 744h, such as 1m, or for tokens day, week, month or total"
+		return fmt.Sprintf("per is a time from 1s to 744h, such as 1m, or for tokens day, week, month or total, not %.40q", s.Per)
 	}
 	return ""
 }

@@ -92,6 +92,11 @@ func (s *suiteCmd) Run(e *env) (err error) {
 // prepare turns the flags into what the suite takes.
 func (s *suiteCmd) prepare() (o conformance.Options, t conformance.Target, err error) {
 	t = conformance.Target{BaseURL: s.Target, Key: s.Key}
+	if !s.Self {
+		if _, err = baseURL(s.Target, "http://127.0.0.1:4000/v1"); err != nil {
+			return o, t, fmt.Errorf("--target: %w", err)
+		}
+	}
 	if t.Features, err = s.features(); err != nil {
 		return o, t, err
 	}

@@ -68,6 +68,7 @@ func TestConformance(t *testing.T) {
 		{"a header", append(target, "-q", "--run", "^chat/plain", "--header", "X-A: b", "--header", "X-C: d, e"), exitOK, "core: 1 of 1 cases passed", ""},
 		{"a header that is none", append(target, "-q", "--header", "X-A"), exitUsage, "", "a name, a colon and a value"},
 		{"no target", nil, exitUsage, "", "--target"},
+		{"a target that is no URL", []string{"--target", "localhost:4000"}, exitUsage, "", `--target: "localhost:4000" is not a URL such as http://127.0.0.1:4000/v1`},
 		{"two targets", append(target, "--self"), exitUsage, "", "--self"},
 		{"unknown feature", append(target, "--features", "magic"), exitUsage, "", `no feature "magic"`},
 		{"both lists of features", append(target, "--features", "chat", "--without", "tools"), exitUsage, "", "exclude each other"},

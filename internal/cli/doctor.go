@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/url"
 	"os"
 	"strings"
 	"time"
@@ -39,9 +38,9 @@ func (d *doctorCmd) Run(e *env) error {
 
 // server asks one server, and prints what to write for it.
 func (d *doctorCmd) server(ctx context.Context, e *env) error {
-	base, err := url.Parse(d.URL)
-	if err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https" {
-		return usageError{fmt.Errorf("%q is not a URL such as http://127.0.0.1:8000/v1", d.URL)}
+	base, err := baseURL(d.URL, "http://127.0.0.1:8000/v1")
+	if err != nil {
+		return usageError{err}
 	}
 	source, err := e.parsers("", os.LookupEnv, logger(e.stderr, config.Log{Level: "error", Format: "text"}))
 	if err != nil {

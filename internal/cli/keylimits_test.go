@@ -91,7 +91,7 @@ func TestKeyLimits(t *testing.T) {
 		`{"name":"n","limits":[{"usd":5,"per":"1m"}]}`:                                     "the window of a budget is day, week, month or total",
 		`{"name":"n","limits":[{"usd":5,"requests":4,"per":"month"}]}`:                     "exactly one of requests, tokens, concurrency and usd",
 		`{"name":"n","limits":[{"requests":4}]}`:                                           "per is missing",
-		`{"name":"n","limits":[{"requests":4,"per":"10y"}]}`:                               "per is a time from 1s to 744h",
+		`{"name":"n","limits":[{"requests":4,"per":"10y"}]}`:                               `per is a time from 1s to 744h, such as 1m, or for tokens day, week, month or total, not \"10y\"`,
 		`{"name":"n","limits":[{"usd":4,"per":"day"},{"usd":5,"per":"day"}]}`:              "limits[1] is wrong: it counts the same as number 0",
 		`{"name":"n","limits":[{"usd":4,"per":"day","on_exceed":"explode"}]}`:              "on_exceed is finish or cut",
 		`{"name":"n","limits":[{"usd":4,"pre":"day"}]}`:                                    "is not known here",

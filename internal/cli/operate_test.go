@@ -99,6 +99,11 @@ func TestOperatorsAddress(t *testing.T) {
 	if status := run(t.Context(), []string{"serve", "--listen", "127.0.0.1:0", "-c", file}, readerOf(""), io.Discard, stderr); status != exitUsage || !strings.Contains(stderr.String(), "admin.listen") {
 		t.Errorf("got status %d, %s, want 2 and the key that names the address", status, stderr)
 	}
+	stderr = &buffer{}
+	if status := run(t.Context(), []string{"serve", "--listen", taken.Addr().String()}, readerOf(""), io.Discard, stderr); status != exitUsage || !strings.Contains(stderr.String(), "set another address (--listen)") ||
+		strings.Count(stderr.String(), taken.Addr().String()) != 1 {
+		t.Errorf("got status %d, %s, want 2, the address once, and what to do", status, stderr)
+	}
 }
 
 // TestTraces sends spans to a collector: one for the request, whose parent the client

@@ -23,9 +23,9 @@ const maxReady = 4 << 10
 
 // Run ends with status 0 if the gateway takes requests, and 1 if it does not or is not there.
 func (r *readyCmd) Run(e *env) error {
-	base, err := url.Parse(r.URL)
-	if err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https" {
-		return usageError{fmt.Errorf("%q is not a URL such as http://127.0.0.1:8080", r.URL)}
+	base, err := baseURL(r.URL, "http://127.0.0.1:8080")
+	if err != nil {
+		return usageError{err}
 	}
 	ctx, cancel := context.WithTimeout(e.ctx, r.Timeout)
 	defer cancel()
@@ -45,4 +45,13 @@ func (r *readyCmd) Run(e *env) error {
 	}
 	_, err = fmt.Fprintln(e.stdout, text)
 	return err
+}
+
+// baseURL reads the URL of a server as somebody has typed it. example is one for whoever has not.
+func baseURL(text, example string) (*url.URL, error) {
+	base, err := url.Parse(text)
+	if err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https" {
+		return nil, fmt.Errorf("%q is not a URL such as %s", text, example)
+	}
+	return base, nil
 }

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/callgate/callgate/gateway/config"
@@ -77,7 +78,7 @@ type listeners struct{ api, admin net.Listener }
 func listen(ctx context.Context, cfg *config.Config, log *slog.Logger) (l listeners, err error) {
 	var lc net.ListenConfig
 	if l.api, err = lc.Listen(ctx, "tcp", cfg.Listen); err != nil {
-		return l, fmt.Errorf("listen on %s: %w", cfg.Listen, err)
+		return l, cannotListen(cfg.Listen, "--listen", err)
 	}
 	log.Info("listening", "address", l.api.Addr().String())
 	if cfg.Admin.Listen == config.Off {
@@ -88,12 +89,24 @@ func listen(ctx context.Context, cfg *config.Config, log *slog.Logger) (l listen
 	case err == nil:
 		log.Info("admin listener is open", "address", l.admin.Addr().String())
 	case cfg.AdminGiven():
-		return l, errors.Join(fmt.Errorf("listen on %s (admin.listen): %w", cfg.Admin.Listen, err), l.api.Close())
+		return l, errors.Join(cannotListen(cfg.Admin.Listen, "admin.listen", err), l.api.Close())
 	default:
 		log.Warn("no metrics and no admin API: the default address is taken; set admin.listen", "address", cfg.Admin.Listen, "error", err)
 		l.admin = nil
 	}
 	return l, nil
+}
+
+// cannotListen is the error of an address that the system does not give. setting is what it can be changed with.
+func cannotListen(address, setting string, err error) error {
+	var op *net.OpError
+	if errors.As(err, &op) {
+		err = op.Err // without the address once more
+	}
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return fmt.Errorf("listen on %s: %w; end the program that listens there, or set another address (%s)", address, err, setting)
+	}
+	return fmt.Errorf("listen on %s (%s): %w", address, setting, err)
 }
 
 // serve answers until ctx ends, and loads the parsers meanwhile. When it returns,

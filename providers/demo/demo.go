@@ -294,8 +294,11 @@ func (p *Provider) model(name string) (model, error) {
 			return m, nil
 		}
 	}
-	e := gateway.Errorf(gateway.NotFound, "model_not_found",
-		"The demo has no model %q; it has %s.", name, strings.Join(namesOf(p.models), ", "))
+	names, similar := namesOf(p.models), ""
+	if near := gateway.Near(name, names); len(near) > 0 {
+		similar = " Similar names: " + strings.Join(near, ", ") + "."
+	}
+	e := gateway.Errorf(gateway.NotFound, "model_not_found", "The demo has no model %q.%s It has %s.", gateway.ExcerptOf(name, 80), similar, strings.Join(names, ", "))
 	e.Param = "model"
 	return model{}, e
 }

@@ -144,7 +144,7 @@ func TestUnknownModel(t *testing.T) {
 	}
 	_, err = fast().Chat(t.Context(), "herms", req)
 	e := gateway.AsError(err)
-	if e.Kind != gateway.NotFound || e.Code != "model_not_found" || !strings.Contains(e.Message, "hermes, longcat, ernie45") {
+	if e.Kind != gateway.NotFound || e.Code != "model_not_found" || !strings.Contains(e.Message, "Similar names: hermes.") || !strings.Contains(e.Message, "hermes, longcat, ernie45") {
 		t.Errorf("got %+v, want model_not_found with the models", e)
 	}
 	for _, text := range []string{`{"model":"m","messages":7}`, `{"model":"m","messages":[{"role":"user","content":7}]}`} {

@@ -2,6 +2,8 @@ package web
 
 import (
 	"encoding/json"
+	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 	"sync"
@@ -115,11 +117,17 @@ func (a *App) apiActivate(w http.ResponseWriter, r *http.Request) {
 }
 
 func read(w http.ResponseWriter, r *http.Request, into any) bool {
-	if err := json.NewDecoder(r.Body).Decode(into); err != nil {
-		fail(w, &ads.Error{Type: "invalid_arguments", Message: "The body is not the JSON that is expected: " + err.Error() + "."})
-		return false
+	err := json.NewDecoder(r.Body).Decode(into)
+	if err == nil {
+		return true
 	}
-	return true
+	message := "The body is not the JSON that is expected: " + err.Error() + "."
+	var wrong *json.UnmarshalTypeError
+	if errors.As(err, &wrong) { // which names our own types
+		message = fmt.Sprintf("The field %q cannot be a JSON %s.", wrong.Field, wrong.Value)
+	}
+	fail(w, &ads.Error{Type: "invalid_arguments", Message: message})
+	return false
 }
 
 func write(w http.ResponseWriter, status int, v any) {

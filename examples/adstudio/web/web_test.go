@@ -167,6 +167,7 @@ func TestRefused(t *testing.T) {
 		{"no brief", "/api/ai/generate", `{}`, 400, "The brief is empty."},
 		{"a long brief", "/api/ai/generate", `{"brief":"` + long + `"}`, 413, "longer than 4000"},
 		{"no JSON", "/api/ai/generate", `{`, 400, "JSON"},
+		{"a number as brief", "/api/ai/generate", `{"brief":5}`, 400, "The field \\\"brief\\\" cannot be a JSON number."},
 		{"no message", "/api/ads/" + id + "/chat", `{"message":" "}`, 400, "The message is empty."},
 		{"a long message", "/api/ads/" + id + "/chat", `{"message":"` + long + `"}`, 413, "Shorten it."},
 		{"no ad", "/api/ads/ad_x/chat", `{"message":"hi"}`, 404, "no ad"},

@@ -14,7 +14,7 @@ import (
 	"github.com/callgate/callgate/gateway/repair"
 )
 
-// AnyModel is the model of targets whose models nobody has named, where calls are counted.
+// anyModel is the model of targets whose models nobody has named, where calls are counted.
 const anyModel = gateway.AnyModel
 
 // score counts what became of the calls of one attempt.

@@ -75,7 +75,7 @@ func eachBlock(place string, content value, text func(inner []byte), f func(plac
 		text(inner(content))
 		return nil
 	case !isArray(content):
-		return invalid(place, "%s must be a string or an array of blocks.", place)
+		return invalid(place, "%s must be a string or an array of blocks, not %s.", place, gateway.Excerpt(content))
 	}
 	return elements(content, func(i int, b value) error {
 		at := fmt.Sprintf("%s[%d]", place, i)

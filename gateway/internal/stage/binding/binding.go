@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/callgate/callgate/gateway"
 	"github.com/callgate/callgate/gateway/inflight"
@@ -71,7 +73,10 @@ func CheckChoice(r *gateway.Request) error {
 		near = []string{resolved}
 	}
 	if len(near) > 0 {
-		e.Message += fmt.Sprintf(" Did you mean %q?", near)
+		for i, name := range near {
+			near[i] = strconv.Quote(name)
+		}
+		e.Message += " Did you mean " + strings.Join(near, " or ") + "?"
 	}
 	return e
 }
