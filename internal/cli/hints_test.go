@@ -146,6 +146,26 @@ func TestHints(t *testing.T) {
 	}
 }
 
+// TestHintRefusedThenFallback holds that a hint which one upstream refuses is left out for that one
+// alone, and nothing else is for the next, whose requests are made fit otherwise.
+func TestHintRefusedThenFallback(t *testing.T) {
+	t.Parallel()
+	first, second := newHintSite(t, ""), newHintSite(t, "")
+	first.url = upstream(t, func(w http.ResponseWriter, r received) {
+		if first.refuses = "prompt_cache_key"; strings.Contains(r.body, first.refuses) {
+			first.serve(w, r)
+			return
+		}
+		w.WriteHeader(http.StatusServiceUnavailable)
+	})
+	g := serve(t, fmt.Sprintf("log: {level: error}\nproviders:\n  a: {type: openai, base_url: %q, prompt_cache_hints: key}\n"+
+		"  b: {type: openai, base_url: %q, response_format: prompted}\nmodels:\n  m: {cache_hints: set, targets: [{provider: a, model: A}, {provider: b, model: B}]}\n", first.url, second.url))
+	r := g.chat(padded(`{"model":"m","messages":[{"role":"user","content":"PAD(9000)"}],"response_format":{"type":"json_object"}}`))
+	if sent := second.sent(); r.status != http.StatusOK || len(sent) != 1 || strings.Contains(sent[0], "response_format") || !strings.Contains(sent[0], "Answer with one JSON value") {
+		t.Errorf("got status %d, %s; the second upstream got %.300s", r.status, r.body, sent)
+	}
+}
+
 // goldenText compares a text with a file, or writes it.
 func goldenText(t *testing.T, file, got string) {
 	t.Helper()

@@ -2,6 +2,7 @@ package attempt
 
 import (
 	"context"
+	"reflect"
 	"slices"
 
 	"github.com/callgate/callgate/gateway"
@@ -40,24 +41,39 @@ func Amend(ctx context.Context, r *gateway.Request, policies []gateway.RequestPo
 	return r, nil
 }
 
-// withdrawals are edits of policies that upstreams may refuse, and those that one has refused.
+// withdrawals are edits of policies that upstreams may refuse, and those that one has refused. Each
+// target has policies of its own, so what is refused is told by the policy's kind and the upstream.
 type withdrawals struct {
-	sent    []gateway.Amendment // with the latest attempt
-	places  []int               // of the policies that made them
-	without map[int]bool        // policies that are not asked any more
-	guilty  func()              // is called if the upstream answers without
-	by      *upstream
+	policies []gateway.RequestPolicy // of the latest attempt
+	sent     []proposal              // with it
+	without  map[withdrawal]bool     // policies that are not asked any more
+	guilty   func()                  // is called if the upstream answers without
+	by       *upstream
 }
 
-// left are the policies that have not been refused, each in its place.
-func (w *withdrawals) left(policies []gateway.RequestPolicy) []gateway.RequestPolicy {
-	w.sent, w.places = w.sent[:0], w.places[:0]
+// proposal is an edit that may be refused.
+type proposal struct {
+	kind reflect.Type // of the policy that made it
+	edit gateway.Amendment
+}
+
+// withdrawal is a policy that an upstream has refused.
+type withdrawal struct {
+	kind reflect.Type
+	by   *upstream
+}
+
+// left are the policies that an upstream has not refused, each in its place.
+func (w *withdrawals) left(policies []gateway.RequestPolicy, by *upstream) []gateway.RequestPolicy {
+	w.policies, w.sent = policies, w.sent[:0]
 	if len(w.without) == 0 {
 		return policies
 	}
 	left := slices.Clone(policies)
-	for place := range w.without {
-		left[place] = nil
+	for i, p := range left {
+		if w.without[withdrawal{reflect.TypeOf(p), by}] {
+			left[i] = nil
+		}
 	}
 	return left
 }
@@ -65,7 +81,7 @@ func (w *withdrawals) left(policies []gateway.RequestPolicy) []gateway.RequestPo
 // note takes note of what a policy has changed.
 func (w *withdrawals) note(place int, a gateway.Amendment) {
 	if a.Refused != nil {
-		w.sent, w.places = append(w.sent, a), append(w.places, place)
+		w.sent = append(w.sent, proposal{reflect.TypeOf(w.policies[place]), a})
 	}
 }
 
@@ -73,13 +89,13 @@ func (w *withdrawals) note(place int, a gateway.Amendment) {
 // warning is what is said of that.
 func (w *withdrawals) take(e *gateway.Error, by *upstream) (warning string, ok bool) {
 	for i := len(w.sent) - 1; i >= 0; i-- {
-		if a := &w.sent[i]; a.Refused(e) {
+		if p := &w.sent[i]; p.edit.Refused(e) {
 			if w.without == nil {
-				w.without = map[int]bool{}
+				w.without = map[withdrawal]bool{}
 			}
-			w.without[w.places[i]] = true
-			w.guilty, w.by = a.Confirmed, by
-			return a.Warning, true
+			w.without[withdrawal{p.kind, by}] = true
+			w.guilty, w.by = p.edit.Confirmed, by
+			return p.edit.Warning, true
 		}
 	}
 	return "", false
