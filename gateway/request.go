@@ -31,8 +31,8 @@ type Request struct {
 	// Source is the request in the client's own protocol; nil if that is chat completions. A
 	// provider asks [Request.Native] and [Request.Foreign] of it.
 	Source *Source
-	// Way is where it goes; the gateway sets it.
-	Way Way
+	// Routing is where it goes; the gateway sets it.
+	Routing Routing
 	// Raw is set for a target whose text the gateway parses itself.
 	Raw Raw
 	// Announced is told of the body that goes to the upstream, by Announce. The gateway
@@ -72,8 +72,8 @@ type Wishes struct {
 	Arm string
 }
 
-// Way is where the gateway sends a request.
-type Way struct {
+// Routing is where the gateway sends a request.
+type Routing struct {
 	// Route is the entry of the configuration that was taken.
 	Route string
 	// Arm is the arm that it is in; further rounds of tools keep it.

@@ -38,10 +38,10 @@ func (r *rows) begin(row *billing.Row, provider, model string, why gateway.Purpo
 	if r.keeps() { // else it has the time of its end alone
 		row.Time = time.Now()
 	}
-	if r.req.Way.Arm != nil {
-		row.Arm = r.req.Way.Arm.String()
+	if r.req.Routing.Arm != nil {
+		row.Arm = r.req.Routing.Arm.String()
 	}
-	if r.req.Way.Mirror {
+	if r.req.Routing.Mirror {
 		row.Key, row.Purpose = "", string(gateway.ForMirror)
 		return
 	}

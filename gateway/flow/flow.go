@@ -224,7 +224,7 @@ func (g *Gateway) Chat(ctx context.Context, req *gateway.Request) (*gateway.Resp
 	if !ok {
 		return nil, g.models.missing(req.Model)
 	}
-	req.Way.Route, req.Reading.Cache = choice.Route, g.lists
+	req.Routing.Route, req.Reading.Cache = choice.Route, g.lists
 	c, t, err := g.arm(req, choice, g.policies.of(choice.Route))
 	if err != nil {
 		return nil, err

@@ -25,7 +25,7 @@ func (g *Gateway) Relay(ctx context.Context, req *gateway.Request, relay *gatewa
 	if err := noArms(req); err != nil {
 		return nil, err
 	}
-	req.Way.Route = choice.Route
+	req.Routing.Route = choice.Route
 	p := &attempt.Plan{Route: &choice.RouteChoice, Targets: slices.Clone(choice.Targets), Model: choice.Model}
 	if one {
 		p.Targets, p.Found.Warnings = sameModel(p.Targets, choice.Model)
@@ -51,7 +51,7 @@ func (g *Gateway) relay(ctx context.Context, p *attempt.Plan, req *gateway.Reque
 	p.Exchange.Send = func(ctx context.Context, provider gateway.Provider, model string, header http.Header) (gateway.Relayed, error) {
 		relayer, ok := provider.(gateway.Relayer)
 		if !ok {
-			return nil, gateway.Errorf(gateway.NotFound, "not_found", "The provider of %q has no %s.", req.Way.Route, relay.Path)
+			return nil, gateway.Errorf(gateway.NotFound, "not_found", "The provider of %q has no %s.", req.Routing.Route, relay.Path)
 		}
 		sent := *relay
 		sent.Header = header
@@ -81,6 +81,6 @@ func sameModel(targets []gateway.Target, asked string) (same []gateway.Target, w
 
 // Passthrough sends a request to one provider, whatever it is for. There is one attempt.
 func (g *Gateway) Passthrough(ctx context.Context, provider string, req *gateway.Request, relay *gateway.Relay) (*gateway.Response, error) {
-	req.Way.Route, req.Wishes.MaxRetries = provider+"/*", new(int)
-	return g.relay(ctx, &attempt.Plan{Route: &gateway.RouteChoice{Route: req.Way.Route}, Targets: []gateway.Target{{Provider: provider}}}, req, relay)
+	req.Routing.Route, req.Wishes.MaxRetries = provider+"/*", new(int)
+	return g.relay(ctx, &attempt.Plan{Route: &gateway.RouteChoice{Route: req.Routing.Route}, Targets: []gateway.Target{{Provider: provider}}}, req, relay)
 }

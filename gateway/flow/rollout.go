@@ -85,7 +85,7 @@ func (g *Gateway) arm(req *gateway.Request, choice *routing.Choice, c *compiled)
 	if err := g.table.Arm(req, choice); err != nil || choice.Arm == nil {
 		return c, nil, err
 	}
-	req.Way.Arm = choice.Arm
+	req.Routing.Arm = choice.Arm
 	t := g.policies.trials[choice.Arm.Rollout]
 	return t.arms[choice.Route][choice.Arm.Place], t, nil
 }
@@ -102,7 +102,7 @@ func noArms(req *gateway.Request) error {
 // mirrored has a live answer followed by a copy of its request to the mirror's arm, if that is due.
 func (g *Gateway) mirrored(ctx context.Context, req *gateway.Request, t *trial, resp *gateway.Response) {
 	m := t.Mirror
-	if m == nil || req.Way.Arm.Forced || req.Way.Arm.Place == m.Place || resp.Summary.Replayed() || !t.Share(req.ID, m.Parts) {
+	if m == nil || req.Routing.Arm.Forced || req.Routing.Arm.Place == m.Place || resp.Summary.Replayed() || !t.Share(req.ID, m.Parts) {
 		return
 	}
 	meter := gateway.MeterOf(ctx)
@@ -120,7 +120,7 @@ func (g *Gateway) mirror(req *gateway.Request, meter gateway.Meter, t *trial, li
 		m.Pool.Drop()
 		return
 	}
-	copied.ID, copied.Way.Mirror, copied.Wishes.MaxRetries = req.ID+"-mirror", true, new(int)
+	copied.ID, copied.Routing.Mirror, copied.Wishes.MaxRetries = req.ID+"-mirror", true, new(int)
 	offered := m.Pool.Offer(0, func(ctx context.Context) {
 		defer room.Close()
 		ctx, end := gateway.Copied(ctx, meter, copied)
@@ -150,8 +150,8 @@ func (g *Gateway) askMirror(ctx context.Context, req *gateway.Request, t *trial)
 	if !ok {
 		return failed(g.models.missing(req.Model))
 	}
-	req.Way.Route, req.Reading.Cache = choice.Route, g.lists
-	req.Way.Arm = &gateway.ArmChoice{Rollout: t.Rollout.Rollout.Rollout, Place: t.Mirror.Place}
+	req.Routing.Route, req.Reading.Cache = choice.Route, g.lists
+	req.Routing.Arm = &gateway.ArmChoice{Rollout: t.Rollout.Rollout.Rollout, Place: t.Mirror.Place}
 	c, _, err := g.arm(req, choice, nil)
 	if err != nil {
 		return failed(err)

@@ -55,7 +55,7 @@ func (n *counter) ask(c echo.Context, body []byte, from protocol.Client) []byte 
 		return io.NopCloser(bytes.NewReader(named)), int64(len(named)), nil
 	}
 	ctx, done := n.watch.begin(c)
-	defer func() { done(req.Way.Route) }()
+	defer func() { done(req.Routing.Route) }()
 	ctx, cancel := context.WithTimeout(ctx, countTime)
 	defer cancel()
 	resp, err := n.gateway.Relay(ctx, req, relay, false)

@@ -61,7 +61,7 @@ func (x *exchange) ask(c echo.Context, front protocol.Front, req *gateway.Reques
 	beat := newHeartbeat(c, rec.form.Ping, x.heartbeat, req.Stream)
 	defer beat.stop()
 	ctx, done := x.watch.begin(c)
-	defer func() { done(req.Way.Route) }()
+	defer func() { done(req.Routing.Route) }()
 	resp, err := x.gateway.Chat(ctx, req)
 	if short, ok := front.(protocol.Shortener); ok && err != nil && short.Shorten(ctx, gateway.AsError(err)) {
 		if req, err = req.Again(front.Chat(), front.Source()); err != nil {

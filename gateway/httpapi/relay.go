@@ -85,7 +85,7 @@ func (x *relays) of(e endpoint) echo.HandlerFunc {
 // sendOn sends a request on, and the answer back as it comes.
 func (x *relays) sendOn(c echo.Context, req *gateway.Request, began time.Time, send func(context.Context) (*gateway.Response, error)) error {
 	ctx, done := x.watch.begin(c)
-	defer func() { done(req.Way.Route) }()
+	defer func() { done(req.Routing.Route) }()
 	resp, err := send(ctx)
 	if err != nil {
 		return err

@@ -18,8 +18,8 @@ import (
 	"github.com/callgate/callgate/sdk/abi"
 )
 
-// hands make calls, for all requests.
-type hands struct {
+// caller makes calls, for all requests.
+type caller struct {
 	catalogue Catalogue
 	schemas   *repair.Schemas
 	cleaner   *cleaner
@@ -40,7 +40,7 @@ type ready struct {
 
 // prepare finds the tool that is meant and checks the arguments, before anything is sent. What is
 // repaired is counted in f.
-func (h *hands) prepare(c *call, o *offer, f *gateway.Findings) ready {
+func (h *caller) prepare(c *call, o *offer, f *gateway.Findings) ready {
 	r := ready{call: c, tool: o.find(c.name)}
 	if r.tool == nil {
 		if name, _ := repair.Name(c.name, o.all); name != "" && o.find(name) != nil {
@@ -83,7 +83,7 @@ func object(args []byte) []byte {
 }
 
 // arguments are those of a call, repaired and checked.
-func (h *hands) arguments(c *call, tool *toolserver.Tool, o *offer, f *gateway.Findings) ([]byte, *repair.Problem) {
+func (h *caller) arguments(c *call, tool *toolserver.Tool, o *offer, f *gateway.Findings) ([]byte, *repair.Problem) {
 	var known *abi.Tool
 	if i := slices.IndexFunc(o.all, func(t abi.Tool) bool { return t.Name == tool.Alias }); i >= 0 {
 		known = &o.all[i]
@@ -109,7 +109,7 @@ func (h *hands) arguments(c *call, tool *toolserver.Tool, o *offer, f *gateway.F
 }
 
 // make makes a call, as often as it may.
-func (h *hands) make(ctx context.Context, r ready, p *Policy) *done {
+func (h *caller) make(ctx context.Context, r ready, p *Policy) *done {
 	d := &done{call: r.call, tool: r.tool, err: r.err, near: r.near, args: canonical(r.call.args)}
 	if d.err != nil {
 		return d
@@ -139,7 +139,7 @@ func (h *hands) make(ctx context.Context, r ready, p *Policy) *done {
 }
 
 // attempt makes one attempt.
-func (h *hands) attempt(ctx context.Context, r ready, p *Policy) (*toolserver.Result, *toolserver.Error) {
+func (h *caller) attempt(ctx context.Context, r ready, p *Policy) (*toolserver.Result, *toolserver.Error) {
 	limit := p.Time.Tool
 	if r.tool.Timeout > 0 {
 		limit = r.tool.Timeout
@@ -185,7 +185,7 @@ func (h *hands) attempt(ctx context.Context, r ready, p *Policy) (*toolserver.Re
 }
 
 // take notes what a call has given.
-func (h *hands) take(d *done, r *toolserver.Result) {
+func (h *caller) take(d *done, r *toolserver.Result) {
 	d.text, d.own, d.cut, d.dropped, d.err = r.Text, r.Failed, r.Cut, r.Dropped, nil
 	if strings.TrimSpace(d.text) == "" && len(r.Structured) > 0 {
 		d.text = string(r.Structured)

@@ -85,7 +85,7 @@ func mentions(s string, tools []abi.Tool) bool {
 }
 
 // clean cleans what a call has given.
-func (h *hands) clean(ctx context.Context, d *done, o *offer) {
+func (h *caller) clean(ctx context.Context, d *done, o *offer) {
 	if d.err != nil {
 		e := *d.err
 		rules := h.cleaner.current()

@@ -15,18 +15,18 @@ import (
 
 // loop is the rounds of one request. It is used by one goroutine, but for Close.
 type loop struct {
-	runner *Runner
-	policy Policy
-	ctx    context.Context //nolint:containedctx // that of the request, which ends with Close
-	cancel context.CancelCauseFunc
-	req    *gateway.Request // of the next round
-	asking asking
-	turn   *turn
-	shop   shop
-	work   *work // calls that run; nil if none do
-	out    output
-	err    error // that the answer has ended with
-	traced func(outcome string)
+	runner   *Runner
+	policy   Policy
+	ctx      context.Context //nolint:containedctx // that of the request, which ends with Close
+	cancel   context.CancelCauseFunc
+	req      *gateway.Request // of the next round
+	asking   asking
+	turn     *turn
+	executor executor
+	work     *work // calls that run; nil if none do
+	out      output
+	err      error // that the answer has ended with
+	traced   func(outcome string)
 }
 
 // begin asks the model for the first time.
@@ -35,7 +35,7 @@ func (r *Runner) begin(ctx context.Context, req *gateway.Request, offer *offer, 
 	ctx, l.traced = r.o.Trace.Rounds(ctx, req.Model)
 	l.ctx, l.cancel = context.WithCancelCause(ctx)
 	l.asking.sum = newSummary(r.o.Bill, offer, &l.policy)
-	l.shop = shop{hands: r.hands, beat: r.o.Beat, policy: &l.policy, until: l.asking.began.Add(policy.Time.Run - policy.Time.Answer),
+	l.executor = executor{caller: r.caller, beat: r.o.Beat, policy: &l.policy, until: l.asking.began.Add(policy.Time.Run - policy.Time.Answer),
 		offer: offer, ledger: newLedger(&l.policy), sum: l.asking.sum, out: &l.out}
 	handed := false
 	defer func() {
@@ -43,12 +43,12 @@ func (r *Runner) begin(ctx context.Context, req *gateway.Request, offer *offer, 
 			l.Close()
 		}
 	}()
-	back := comeback{runner: r, drawer: r.drawer(req.From.Tenant), shop: &l.shop}
-	if l.req, l.err = back.resume(l.ctx, req.Remake(offer.edits(req, r.hands.cleaner.current())...)); l.err != nil {
+	back := resumption{runner: r, carryover: r.carryover(req.From.Tenant), executor: &l.executor}
+	if l.req, l.err = back.resume(l.ctx, req.Remake(offer.edits(req, r.caller.cleaner.current())...)); l.err != nil {
 		return nil, l.err
 	}
 	err := l.ask()
-	req.Way.Route = l.req.Way.Route
+	req.Routing.Route = l.req.Routing.Route
 	if err != nil {
 		l.err = err
 		return nil, l.asking.sum.failed(err)
@@ -123,7 +123,7 @@ func (l *loop) step() {
 
 // ask asks the model, which says something new.
 func (l *loop) ask() error {
-	l.req.Reading.Ran = l.shop.ledger.ran
+	l.req.Reading.Ran = l.executor.ledger.ran
 	if err := l.asking.ask(l.ctx, l.runner.o.Inner, l.req, l.policy.Time); err != nil {
 		return err
 	}
@@ -225,7 +225,7 @@ func (l *loop) ended() {
 // is not lost by it; else the client gets it as it came.
 func (l *loop) endedByError() {
 	raw := l.asking.inBand
-	if !l.shop.ledger.any() {
+	if !l.executor.ledger.any() {
 		l.out.put(&wire.Frame{Raw: raw})
 		l.err = io.EOF
 		return
@@ -253,7 +253,7 @@ func (l *loop) broken(err error) {
 	}
 	e := gateway.AsError(err)
 	switch {
-	case l.ctx.Err() != nil || e.Kind == gateway.Canceled || !l.shop.ledger.any() || l.out.stream && l.out.writer.(*stream).odd:
+	case l.ctx.Err() != nil || e.Kind == gateway.Canceled || !l.executor.ledger.any() || l.out.stream && l.out.writer.(*stream).odd:
 		l.err = err
 	case errors.Is(err, errSoft) && a.last == "":
 		a.last = gateway.StopTime
@@ -275,7 +275,7 @@ func (l *loop) partial(stop gateway.ToolStop, why string) {
 		l.out.writer.next(l.turn)
 	}
 	l.turn = &turn{}
-	l.out.writer.say(l.shop.ledger.report(stop, why))
+	l.out.writer.say(l.executor.ledger.report(stop, why))
 	l.finish(nil, "length", stop)
 }
 

@@ -9,7 +9,7 @@ import (
 
 // decide says whose tool a call is of.
 func (l *loop) decide(c *call) owner {
-	if l.asking.last == "" && l.shop.offer.own[c.name] && l.shop.offer.find(c.name) == nil {
+	if l.asking.last == "" && l.executor.offer.own[c.name] && l.executor.offer.find(c.name) == nil {
 		return client
 	}
 	return ours
@@ -20,12 +20,12 @@ func (l *loop) perform(mine, theirs []*call) {
 	w := &work{theirs: theirs}
 	var held []ready
 	for _, c := range mine {
-		r := l.shop.prepare(c)
-		if r.err == nil && l.shop.needsWord(r.tool) {
+		r := l.executor.prepare(c)
+		if r.err == nil && l.executor.needsWord(r.tool) {
 			held = append(held, r)
 			continue
 		}
-		if r.err == nil && !l.shop.offer.spend() {
+		if r.err == nil && !l.executor.offer.spend() {
 			r.err = &toolserver.Error{Kind: toolserver.Denied, Message: "No further call is made: the request allows as many as there were (max_tool_calls).", Hint: "Answer with what there is."}
 		}
 		w.ready = append(w.ready, r)
@@ -42,14 +42,14 @@ func (l *loop) perform(mine, theirs []*call) {
 		l.out.tell(toolEvent(approvalEvent, r.call, r.tool))
 	}
 	l.work = w
-	if l.shop.start(l.ctx, w); w.left == 0 {
+	if l.executor.start(l.ctx, w); w.left == 0 {
 		l.collected()
 	}
 }
 
 // wait waits until something happens to the calls that run.
 func (l *loop) wait() {
-	if err := l.shop.wait(l.ctx, l.work); err != nil {
+	if err := l.executor.wait(l.ctx, l.work); err != nil {
 		l.stopWork()
 		l.err = err
 		return
@@ -71,21 +71,21 @@ func (l *loop) stopWork() {
 func (l *loop) collected() {
 	w := l.work
 	l.stopWork()
-	l.shop.ledger.add(w.done)
+	l.executor.ledger.add(w.done)
 	if len(w.theirs) > 0 {
 		l.handOver(w)
 		return
 	}
-	note, choice := l.asking.judge(&l.policy, l.req, l.shop.ledger.idle)
+	note, choice := l.asking.judge(&l.policy, l.req, l.executor.ledger.idle)
 	messages := append([]byte{','}, l.turn.message(callsOf(w.done))...)
 	for i, d := range w.done {
 		last := ""
 		if i == len(w.done)-1 {
 			last = note
 		}
-		messages = append(append(messages, ','), resultMessage(d.call.id, l.shop.offer.content(d, last))...)
+		messages = append(append(messages, ','), resultMessage(d.call.id, l.executor.offer.content(d, last))...)
 	}
-	l.shop.ledger.rounds = append(l.shop.ledger.rounds, round{l.turn, w.done})
+	l.executor.ledger.rounds = append(l.executor.ledger.rounds, round{l.turn, w.done})
 	edit, err := appended(l.req, messages)
 	if err != nil {
 		l.turn = &turn{}
@@ -110,8 +110,8 @@ func (l *loop) handOver(w *work) {
 	if w.held {
 		stop = gateway.StopApproval
 	}
-	if len(w.done) > 0 || len(l.shop.ledger.rounds) > 0 {
-		if err := l.runner.drawer(l.req.From.Tenant).remember(l.ctx, l.req.Reading.Conversation(), l.shop.left(w), w.theirs); err != nil {
+	if len(w.done) > 0 || len(l.executor.ledger.rounds) > 0 {
+		if err := l.runner.carryover(l.req.From.Tenant).remember(l.ctx, l.req.Reading.Conversation(), l.executor.left(w), w.theirs); err != nil {
 			l.asking.sum.Warn("tool_results_forgotten")
 			l.runner.o.Log.Warn("the results of tools are not kept for the client's next request", "error", fmt.Sprint(err))
 		}

@@ -14,11 +14,11 @@ import (
 	"github.com/callgate/callgate/gateway/wire"
 )
 
-// comeback goes on with what earlier requests of a conversation have left.
-type comeback struct {
-	runner *Runner // whose signatures approvals have
-	drawer drawer
-	shop   *shop
+// resumption goes on with what earlier requests of a conversation have left.
+type resumption struct {
+	runner    *Runner // whose signatures approvals have
+	carryover carryover
+	executor  *executor
 }
 
 // lastUser is the last text of the user before a message.
@@ -33,7 +33,7 @@ func lastUser(c *conversation.Conversation, before int) string {
 
 // resume puts back what earlier requests of the conversation have run, and runs the calls that
 // the client has agreed to.
-func (b *comeback) resume(ctx context.Context, req *gateway.Request) (*gateway.Request, error) {
+func (b *resumption) resume(ctx context.Context, req *gateway.Request) (*gateway.Request, error) {
 	if !req.Reading.MentionsTools() {
 		return req, nil
 	}
@@ -66,9 +66,9 @@ func (b *comeback) resume(ctx context.Context, req *gateway.Request) (*gateway.R
 	}
 	c = req.Reading.Conversation()
 	for _, m := range c.Messages {
-		if m.Role == conversation.Assistant && !b.shop.ledger.tainted {
-			b.shop.ledger.tainted = slices.ContainsFunc(c.Calls(m), func(call conversation.Call) bool {
-				t := b.shop.offer.find(call.Name)
+		if m.Role == conversation.Assistant && !b.executor.ledger.tainted {
+			b.executor.ledger.tainted = slices.ContainsFunc(c.Calls(m), func(call conversation.Call) bool {
+				t := b.executor.offer.find(call.Name)
 				return t != nil && t.Untrusted
 			})
 		}
@@ -91,12 +91,12 @@ func (m *memory) isThere(c *conversation.Conversation) bool {
 }
 
 // recall is the edits that put back what ran beside a turn's calls.
-func (b *comeback) recall(ctx context.Context, c *conversation.Conversation, i int, calls []conversation.Call) []wire.Edit {
+func (b *resumption) recall(ctx context.Context, c *conversation.Conversation, i int, calls []conversation.Call) []wire.Edit {
 	said := lastUser(c, i)
 	for _, call := range calls[:1] { // it is kept under each of them
-		body, err := b.drawer.get(ctx, turnKey(call.ID, call.Name, said))
+		body, err := b.carryover.get(ctx, turnKey(call.ID, call.Name, said))
 		if err != nil {
-			b.shop.sum.Warn("tool_results_forgotten")
+			b.executor.sum.Warn("tool_results_forgotten")
 			return nil
 		}
 		var m memory
@@ -123,14 +123,14 @@ func (b *comeback) recall(ctx context.Context, c *conversation.Conversation, i i
 
 // approvals is the edits that put results in the place of the client's word on calls, which are
 // run where it has just agreed.
-func (b *comeback) approvals(ctx context.Context, c *conversation.Conversation, i int, calls []conversation.Call) (edits []wire.Edit, err error) {
+func (b *resumption) approvals(ctx context.Context, c *conversation.Conversation, i int, calls []conversation.Call) (edits []wire.Edit, err error) {
 	w := &work{}
 	var answers []int // the messages with the client's word on what is ready
 	for _, asked := range calls {
 		if !strings.HasPrefix(asked.ID, approvalMark) {
 			continue
 		}
-		tool := b.shop.offer.find(asked.Name)
+		tool := b.executor.offer.find(asked.Name)
 		answer, pending := answerTo(c, i, asked.ID)
 		if answer < 0 {
 			continue
@@ -149,16 +149,16 @@ func (b *comeback) approvals(ctx context.Context, c *conversation.Conversation, 
 	if len(w.ready) == 0 {
 		return edits, nil
 	}
-	if err := b.shop.run(ctx, w); err != nil {
+	if err := b.executor.run(ctx, w); err != nil {
 		return nil, err
 	}
-	b.shop.ledger.add(w.done)
+	b.executor.ledger.add(w.done)
 	for n, d := range w.done {
-		content := b.shop.offer.content(d, "")
+		content := b.executor.offer.content(d, "")
 		edits = append(edits, contentEdit(c, answers[n], content))
 		if d.attempts > 0 {
-			if err := b.drawer.put(ctx, approvalKey(d.call.id), content); err != nil {
-				b.shop.sum.Warn("tool_results_forgotten")
+			if err := b.carryover.put(ctx, approvalKey(d.call.id), content); err != nil {
+				b.executor.sum.Warn("tool_results_forgotten")
 			}
 		}
 	}
@@ -192,11 +192,11 @@ const unknownOutcome = "What this call gave is not kept any more; it may have be
 
 // agreed is a call that the client has agreed to, ready to be run; or what is to be told the model
 // in its place.
-func (b *comeback) agreed(ctx context.Context, answer string, asked conversation.Call, tool *toolserver.Tool, pending bool) (r ready, known string) {
+func (b *resumption) agreed(ctx context.Context, answer string, asked conversation.Call, tool *toolserver.Tool, pending bool) (r ready, known string) {
 	made := &call{id: asked.ID, name: asked.Name, args: bytes.Clone(asked.Args()), owner: ours}
 	refuse := func(kind toolserver.Kind, message string) (ready, string) {
 		d := &done{call: made, tool: tool, err: &toolserver.Error{Kind: kind, Message: message}}
-		return ready{}, string(b.shop.offer.content(d, ""))
+		return ready{}, string(b.executor.offer.content(d, ""))
 	}
 	said, ok := readWord(answer)
 	switch {
@@ -209,11 +209,11 @@ func (b *comeback) agreed(ctx context.Context, answer string, asked conversation
 		}
 		return refuse(toolserver.Denied, message)
 	}
-	if wrong := b.runner.signed(asked.ID, b.drawer.tenant, tool.Alias, made.args); wrong != "" && pending {
-		b.shop.sum.Warn("approval_invalid")
+	if wrong := b.runner.signed(asked.ID, b.carryover.tenant, tool.Alias, made.args); wrong != "" && pending {
+		b.executor.sum.Warn("approval_invalid")
 		return refuse(toolserver.Denied, "The approval does not count: "+wrong+". Ask for it again, if the call is still wanted.")
 	}
-	body, err := b.drawer.claim(ctx, asked.ID, pending)
+	body, err := b.carryover.claim(ctx, asked.ID, pending)
 	switch {
 	case err != nil:
 		b.runner.o.Log.Warn("an approved call is not made: the store fails", "error", err)
@@ -223,15 +223,15 @@ func (b *comeback) agreed(ctx context.Context, answer string, asked conversation
 	case body != nil || !pending:
 		return refuse(toolserver.Timeout, unknownOutcome)
 	}
-	r = b.shop.prepare(made)
+	r = b.executor.prepare(made)
 	return r, ""
 }
 
 // withoutTool is what is told the model of a call whose tool is not there now: it may have been made
 // while it was.
-func (b *comeback) withoutTool(ctx context.Context, asked conversation.Call, pending bool) []byte {
+func (b *resumption) withoutTool(ctx context.Context, asked conversation.Call, pending bool) []byte {
 	d := &done{call: &call{id: asked.ID, name: asked.Name}}
-	body, err := b.drawer.get(ctx, approvalKey(asked.ID))
+	body, err := b.carryover.get(ctx, approvalKey(asked.ID))
 	switch {
 	case body != nil && string(body) != claimed:
 		return body
@@ -240,5 +240,5 @@ func (b *comeback) withoutTool(ctx context.Context, asked conversation.Call, pen
 	default:
 		d.err = &toolserver.Error{Kind: toolserver.Unavailable, Message: "The call was not made: its tool cannot be offered now."}
 	}
-	return b.shop.offer.content(d, "")
+	return b.executor.offer.content(d, "")
 }

@@ -93,7 +93,7 @@ type Options struct {
 type Runner struct {
 	o        Options
 	key      [subkey.Size]byte // of approvals
-	hands    *hands
+	caller   *caller
 	attaches bool // some route has tools without being asked
 }
 
@@ -111,7 +111,7 @@ func New(o Options) *Runner {
 	if len(o.Secret) == 0 {
 		o.Secret = []byte(rand.Text())
 	}
-	r := &Runner{o: o, key: subkey.Of(o.Secret, "tool approvals"), hands: &hands{catalogue: o.Catalogue, schemas: repair.NewSchemas(0), cleaner: newCleaner(o.Markup), trace: o.Trace}}
+	r := &Runner{o: o, key: subkey.Of(o.Secret, "tool approvals"), caller: &caller{catalogue: o.Catalogue, schemas: repair.NewSchemas(0), cleaner: newCleaner(o.Markup), trace: o.Trace}}
 	r.attaches = len(o.Policy.Attach) > 0
 	for _, p := range o.Policies {
 		r.attaches = r.attaches || len(p.Attach) > 0

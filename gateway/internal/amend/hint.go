@@ -21,7 +21,7 @@ func (p Prefix) Apply(_ context.Context, r *gateway.Request, _ *gateway.AttemptI
 	if !r.Reading.HasMessages() {
 		return a, nil
 	}
-	if changed := p.Histories.See([]string{r.From.Tenant, r.Way.Route, r.Model}, r.Reading.ToolsJSON(), r.Reading.Conversation()); changed != nil {
+	if changed := p.Histories.See([]string{r.From.Tenant, r.Routing.Route, r.Model}, r.Reading.ToolsJSON(), r.Reading.Conversation()); changed != nil {
 		a.Warnings = []string{"prefix_changed:" + changed.String()}
 		a.Note = func(n *gateway.Notes) { n.PrefixChange = changed }
 	}

@@ -65,7 +65,7 @@ func (p Rounds) Apply(_ context.Context, r *gateway.Request, _ *gateway.AttemptI
 
 // turn is the turn of a request, nil where nobody limits what it takes, and of a copy, which is in none.
 func (p Rounds) turn(r *gateway.Request) *turns.Turn {
-	if r.Way.Mirror || p.Turns == nil || p.Limits.Time <= 0 && p.Limits.Nano <= 0 {
+	if r.Routing.Mirror || p.Turns == nil || p.Limits.Time <= 0 && p.Limits.Nano <= 0 {
 		return nil
 	}
 	w := turns.Whose{Tenant: r.From.Tenant, Session: r.Session()}

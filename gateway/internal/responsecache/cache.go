@@ -186,7 +186,7 @@ func (c *Cache) key(q Query, readers string) answers.Key {
 		asked[i] = fmt.Sprintf("%+v", t)
 	}
 	r := q.Request
-	return c.keys.Of([]byte(r.From.Tenant), []byte(r.Way.Route), []byte(q.Model), []byte(q.Policy.Fingerprint), []byte(readers),
+	return c.keys.Of([]byte(r.From.Tenant), []byte(r.Routing.Route), []byte(q.Model), []byte(q.Policy.Fingerprint), []byte(readers),
 		answers.List(asked...), []byte(q.Day), lastingHeaders(r.From.Header), r.Body.Bytes(), source(r))
 }
 
@@ -206,6 +206,6 @@ func noted(resp *gateway.Response, err error, how gateway.AnswerOutcome) (*gatew
 // each request, and that volatile lacks, would otherwise keep all answers apart unseen.
 func (c *Cache) missed(ctx context.Context, r *gateway.Request) {
 	if c.log.Enabled(ctx, slog.LevelDebug) {
-		c.log.DebugContext(ctx, "no stored answer", "id", r.ID, "route", r.Way.Route, "headers", lastingNames(r.From.Header))
+		c.log.DebugContext(ctx, "no stored answer", "id", r.ID, "route", r.Routing.Route, "headers", lastingNames(r.From.Header))
 	}
 }

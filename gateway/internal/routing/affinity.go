@@ -66,7 +66,7 @@ func Chain(salt []byte, r *gateway.Request, model string) prefix.Chain {
 		messages := r.Body.Places().Messages.Of(r.Body.Bytes())
 		parts = append(parts, messages[1:len(messages)-1]) // the bracket is elsewhere in the next turn
 	}
-	return prefix.Of(prefix.NewKey(salt, r.From.Tenant, r.Way.Route+"\x00"+model), parts...)
+	return prefix.Of(prefix.NewKey(salt, r.From.Tenant, r.Routing.Route+"\x00"+model), parts...)
 }
 
 // Prompt is one request on its way to a target that has the beginning of its prompt. It is

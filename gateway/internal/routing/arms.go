@@ -67,16 +67,16 @@ func newArms(list []Rollout) (out arms) {
 
 // choose finds the arm that a request is in, and its targets. A request that has one keeps it.
 func (all arms) choose(r *gateway.Request, c *Choice) error {
-	if r.Wishes.Arm != "" && r.Way.Arm == nil {
+	if r.Wishes.Arm != "" && r.Routing.Arm == nil {
 		return all.forced(r, c)
 	}
 	for i := range all {
 		a := &all[i]
 		targets := a.Targets[c.Route]
 		switch {
-		case r.Way.Arm != nil && r.Way.Arm.Rollout == a.Rollout.Rollout && targets != nil:
-			c.Arm = r.Way.Arm
-		case r.Way.Arm != nil || targets == nil || c.Rule > 0 || !a.meets(r):
+		case r.Routing.Arm != nil && r.Routing.Arm.Rollout == a.Rollout.Rollout && targets != nil:
+			c.Arm = r.Routing.Arm
+		case r.Routing.Arm != nil || targets == nil || c.Rule > 0 || !a.meets(r):
 			continue
 		default:
 			episode := episodeOf(r)

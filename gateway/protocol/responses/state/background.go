@@ -63,7 +63,7 @@ func (b *background) run(run *run, req *gateway.Request) {
 		run.release()
 		b.unlock()
 		s.runs.remove(run)
-		record.Took, record.Route = time.Since(began), req.Way.Route
+		record.Took, record.Route = time.Since(began), req.Routing.Route
 		if s.o.Ended != nil {
 			s.o.Ended(record)
 		}

@@ -13,13 +13,13 @@ import (
 	"github.com/callgate/callgate/gateway/store"
 )
 
-// drawer keeps what became of a tenant's calls between two requests.
-type drawer struct {
+// carryover keeps what became of a tenant's calls between two requests.
+type carryover struct {
 	keeper Keeper // nil: nothing is kept
 	tenant string
 }
 
-func (r *Runner) drawer(tenant string) drawer { return drawer{r.o.Keeper, tenant} }
+func (r *Runner) carryover(tenant string) carryover { return carryover{r.o.Keeper, tenant} }
 
 var errNoStore = errors.New("there is no store")
 
@@ -39,7 +39,7 @@ const (
 )
 
 // remember keeps what has run in a conversation, under the ids of all calls that the client gets.
-func (d drawer) remember(ctx context.Context, c *conversation.Conversation, m memory, calls []*call) error {
+func (d carryover) remember(ctx context.Context, c *conversation.Conversation, m memory, calls []*call) error {
 	if d.keeper == nil {
 		return errNoStore
 	}
@@ -54,12 +54,12 @@ func (d drawer) remember(ctx context.Context, c *conversation.Conversation, m me
 	return err
 }
 
-func (d drawer) put(ctx context.Context, key string, body []byte) error {
+func (d carryover) put(ctx context.Context, key string, body []byte) error {
 	return d.keeper.PutResponse(ctx, d.tenant, &store.Response{ID: key, Body: body, Expires: time.Now().Add(lifetime)}, false)
 }
 
 // get is what is kept under a key; nil if nothing is.
-func (d drawer) get(ctx context.Context, key string) ([]byte, error) {
+func (d carryover) get(ctx context.Context, key string) ([]byte, error) {
 	if d.keeper == nil {
 		return nil, nil
 	}
@@ -77,7 +77,7 @@ func (d drawer) get(ctx context.Context, key string) ([]byte, error) {
 const claimed = "-"
 
 // claim sees that an approved call is made once: by the request that finds nothing kept of it.
-func (d drawer) claim(ctx context.Context, id string, pending bool) ([]byte, error) {
+func (d carryover) claim(ctx context.Context, id string, pending bool) ([]byte, error) {
 	key := approvalKey(id)
 	if d.keeper == nil {
 		return nil, errNoStore

@@ -9,9 +9,9 @@ import (
 	"github.com/callgate/callgate/gateway/toolserver"
 )
 
-// shop is where the calls of one request are run, which tells the client of them.
-type shop struct {
-	hands  *hands
+// executor runs the calls of one request, and tells the client of them.
+type executor struct {
+	caller *caller
 	beat   time.Duration
 	policy *Policy
 	until  time.Time // no call runs longer
@@ -57,10 +57,10 @@ type ended struct {
 }
 
 // prepare finds the tool of a call, and checks the arguments.
-func (s *shop) prepare(c *call) ready { return s.hands.prepare(c, s.offer, &s.sum.own) }
+func (s *executor) prepare(c *call) ready { return s.caller.prepare(c, s.offer, &s.sum.own) }
 
 // needsWord reports whether the client has to agree to a call.
-func (s *shop) needsWord(t *toolserver.Tool) bool {
+func (s *executor) needsWord(t *toolserver.Tool) bool {
 	if t.Approval || s.offer.ask[t.Alias] {
 		return true
 	}
@@ -72,7 +72,7 @@ func (s *shop) needsWord(t *toolserver.Tool) bool {
 }
 
 // run runs what is ready, until all of it is over. The error is that of ctx, if it ended before.
-func (s *shop) run(ctx context.Context, w *work) error {
+func (s *executor) run(ctx context.Context, w *work) error {
 	s.start(ctx, w)
 	defer w.stop()
 	for w.left > 0 {
@@ -84,7 +84,7 @@ func (s *shop) run(ctx context.Context, w *work) error {
 }
 
 // start runs what is ready.
-func (s *shop) start(ctx context.Context, w *work) {
+func (s *executor) start(ctx context.Context, w *work) {
 	n := len(w.ready)
 	w.done, w.left, w.ended, w.beat = make([]*done, n), n, make(chan ended, n), time.NewTicker(s.beat)
 	ctx, w.end = context.WithDeadline(ctx, s.until)
@@ -94,14 +94,14 @@ func (s *shop) start(ctx context.Context, w *work) {
 		go func() { // it ends with ctx, or soon behind it
 			free <- struct{}{}
 			defer func() { <-free }()
-			w.ended <- ended{i, s.hands.make(ctx, r, s.policy)}
+			w.ended <- ended{i, s.caller.make(ctx, r, s.policy)}
 		}()
 	}
 	s.out.comment(w.running())
 }
 
 // wait waits until something happens to the calls that run. The error is that of ctx.
-func (s *shop) wait(ctx context.Context, w *work) error {
+func (s *executor) wait(ctx context.Context, w *work) error {
 	select {
 	case e := <-w.ended:
 		w.done[e.place], w.left = e.done, w.left-1
@@ -120,8 +120,8 @@ func (s *shop) wait(ctx context.Context, w *work) error {
 }
 
 // over cleans and bounds what a call has given, and tells the client.
-func (s *shop) over(ctx context.Context, d *done) {
-	s.hands.clean(ctx, d, s.offer)
+func (s *executor) over(ctx context.Context, d *done) {
+	s.caller.clean(ctx, d, s.offer)
 	s.ledger.bound(d)
 	s.sum.call(d)
 	e := toolEvent(finishedEvent, d.call, d.tool)
@@ -146,7 +146,7 @@ func toolEvent(kind string, c *call, t *toolserver.Tool) *event {
 }
 
 // left is what the rounds so far and the calls of this one leave behind.
-func (s *shop) left(w *work) memory {
+func (s *executor) left(w *work) memory {
 	m := memory{Before: string(s.ledger.before(s.offer))}
 	for _, d := range w.done {
 		m.Calls += string(d.call.appendTo(nil)) + ","
