@@ -86,15 +86,15 @@ func (m *module) obtain(ctx context.Context, src Source, store *codeStore) (err 
 		m.program = newProgram(key)
 		return m.make(ctx, src, store)
 	}
-	mine := false
-	if m.program, mine, err = shared.enter(ctx, key); err != nil {
+	p, mine, err := shared.enter(ctx, key)
+	if err != nil {
 		return &LoadError{Plugin: src.Name, Reason: "it was given up", Err: err}
 	}
-	if !mine {
+	if m.program = p; !mine {
 		m.from = CodeShared
 		return nil
 	}
-	p, good := m.program, false
+	good := false
 	defer func() { shared.finish(p, good) }()
 	err = m.make(ctx, src, store)
 	good = err == nil

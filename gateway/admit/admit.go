@@ -117,19 +117,9 @@ func (g *Gate) pass(ctx context.Context, req *gateway.Request, k kind, ask func(
 		return ask(ctx)
 	}
 	a := g.account(ctx, req, g.o.State.models.of(req.Model), k)
-	if unpriced := a.estimate.price.unpriced; unpriced != "" && set.Has(limit.Money) {
-		return nil, &gateway.Error{Kind: gateway.Forbidden, Code: "price_unknown", Param: "model",
-			Message: fmt.Sprintf("Your budget is in US dollars, and the gateway knows no price of %s. Ask for another model.", unpriced)}
-	}
-	var rates *gateway.RateLimits
-	if set != nil {
-		if err := g.seed(ctx, set); err != nil {
-			g.o.State.away(ctx, err)
-			return nil, errAway(ctx, err)
-		}
-		if rates, err = a.hold.acquire(ctx, set, a.rows.ids.id, &a.rates); err != nil {
-			return nil, err
-		}
+	rates, err := g.acquire(ctx, a, set)
+	if err != nil {
+		return nil, err
 	}
 	if r := g.o.Records; a.hold.lease != nil || r != nil && r.Keeps() {
 		g.o.State.add(a)
@@ -151,6 +141,22 @@ func (g *Gate) pass(ctx context.Context, req *gateway.Request, k kind, ask func(
 	}
 	answer.Reply = &a.reply
 	return answer, nil
+}
+
+// acquire takes hold of what a request will use, within its limits; set may be nil for none.
+func (g *Gate) acquire(ctx context.Context, a *account, set *limit.Set) (*gateway.RateLimits, error) {
+	if set == nil {
+		return nil, nil
+	}
+	if unpriced := a.estimate.price.unpriced; unpriced != "" && set.Has(limit.Money) {
+		return nil, &gateway.Error{Kind: gateway.Forbidden, Code: "price_unknown", Param: "model",
+			Message: fmt.Sprintf("Your budget is in US dollars, and the gateway knows no price of %s. Ask for another model.", unpriced)}
+	}
+	if err := g.seed(ctx, set); err != nil {
+		g.o.State.away(ctx, err)
+		return nil, errAway(ctx, err)
+	}
+	return a.hold.acquire(ctx, set, a.rows.ids.id, &a.rates)
 }
 
 // renewal renews the leases of requests that run, and says what they have used so far.

@@ -27,10 +27,7 @@ type obligation struct {
 // due returns what the last turns have made due where a turn has changed nothing.
 func (t *talk) due(w *wish, turn *turn, expected *language) (o obligation) {
 	m, ok := t.before()
-	if !ok || !m.Calls.Empty() || w.holdsBack() || w.stopped || len(turn.calls) > 0 && turn.ledger.Changed() {
-		return o
-	}
-	if w.composes { // "yes, write me a text for it"
+	if !ok || !m.Calls.Empty() || w.wantsNothing() || len(turn.calls) > 0 && turn.ledger.Changed() {
 		return o
 	}
 	said := t.chat.Saying(t.chat.Messages[t.last])
@@ -39,7 +36,7 @@ func (t *talk) due(w *wish, turn *turn, expected *language) (o obligation) {
 	}
 	reply := t.lexicons.readAnswer(string(said), t.tools.local, t.chat.Said(m))
 	defer t.lexicons.free(reply)
-	if reply.isQuestion() || refusesFirst(reply) || w.reported != 0 && !reply.hasAny(assent) { // "they booked me for Monday"
+	if doesNotAgree(reply) || w.reported != 0 && !reply.hasAny(assent) { // "they booked me for Monday"
 		return o
 	}
 	p := t.lexicons.readAnswer(t.edges(t.last-1), t.tools.local, "")
@@ -52,6 +49,13 @@ func (t *talk) due(w *wish, turn *turn, expected *language) (o obligation) {
 	t.lexicons.free(p)
 	return o
 }
+
+// wantsNothing reports whether the message asks for no act: it only wants to know, puts off, or wants a text ("yes, write
+// me one about it").
+func (r *restraint) wantsNothing() bool { return r.holdsBack() || r.stopped || r.composes }
+
+// doesNotAgree reports whether a reply asks itself, or begins with "no".
+func doesNotAgree(r *reading) bool { return r.isQuestion() || refusesFirst(r) }
 
 // thanks reports whether a message has a word that only closes a conversation. One that agrees as well, as
 // "gerne", does not.

@@ -76,10 +76,14 @@ func (w *actWeigher) mayTell(c *claim, name string) bool {
 	if !alone && !w.turn.ledger.Changed() && !c.general && (c.state || !c.firm) {
 		return true
 	}
-	idle := w.wish.asks || w.wish.askedBack || alone && w.turn.ledger.ChangedBefore(0)
-	idle = idle && w.wish.own.actions&(changes|anything) == 0 && !w.answersPlain()
 	shows := c.firm && introduces(&w.answer.sentences[c.sentence], c.word) && !w.isAbout(c, name)
-	return (idle || shows) && !(alone && w.due)
+	return (w.isIdle(alone) || shows) && (!alone || !w.due)
+}
+
+// isIdle reports whether the user only wants to know something, or says nothing new where something was changed before.
+func (w *actWeigher) isIdle(alone bool) bool {
+	idle := w.wish.asks || w.wish.askedBack || alone && w.turn.ledger.ChangedBefore(0)
+	return idle && w.wish.own.actions&(changes|anything) == 0 && !w.answersPlain()
 }
 
 // introduces reports whether a colon is behind a word in its sentence, and more than a time behind that.

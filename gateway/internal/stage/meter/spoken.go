@@ -36,9 +36,11 @@ func (s *spoken) count(piece []byte) (n int) {
 			s.within, s.ended, s.name = true, false, s.name[:0]
 		case b == ':' && s.ended:
 			s.ended, s.speaking = false, slices.Contains(texts, string(s.name))
-		case b != ' ' && b != '\t' && b != '\n' && b != '\r':
+		case !isSpace(b):
 			s.ended, s.speaking = false, false
 		}
 	}
 	return n
 }
+
+func isSpace(b byte) bool { return b == ' ' || b == '\t' || b == '\n' || b == '\r' }

@@ -70,7 +70,7 @@ func (c *choice) repeated(v *validator, name string) {
 // dropped counts the upstream's calls that do not go out.
 func (c *choice) dropped() (n int) {
 	for _, call := range c.calls {
-		if call.doubled.dropped {
+		if d := call.doubled; d.dropped {
 			n++
 		}
 	}

@@ -66,9 +66,7 @@ func (c *choice) judge(v *validator, events []abi.Event) ([]abi.Event, error) {
 			t.held = nil
 			continue
 		default:
-			if t.ended && len(t.behind) < maxBetween {
-				t.behind = append(t.behind, e.Text...)
-			}
+			t.between(e.Text)
 			out = append(out, e)
 			continue
 		}
@@ -81,6 +79,13 @@ func (c *choice) judge(v *validator, events []abi.Event) ([]abi.Event, error) {
 		out = append(out, e)
 	}
 	return out, nil
+}
+
+// between keeps the beginning of the text behind a call.
+func (t *textCall) between(text string) {
+	if t.ended && len(t.behind) < maxBetween {
+		t.behind = append(t.behind, text...)
+	}
 }
 
 // begins gives the beginning of a call the name of the tool that is meant, its index and its
