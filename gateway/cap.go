@@ -103,14 +103,22 @@ func (c *Client) outputLimit(body []byte) (asked bool, choices int64, err error)
 		return err == nil
 	})
 	choices *= prompts // which are no more than a request may have values
-	switch {
-	case err != nil:
-	case choices > most:
-		err = &Error{Kind: Invalid, Code: CodeTokenCap, Param: "prompt", Message: fmt.Sprintf("The field \"prompt\" asks for %d answers, and the key %q may ask for at most %d output tokens in all: send fewer texts.", choices, c.Key, most)}
-	case largest*choices > most: // neither is more than most
-		err = &Error{Kind: Invalid, Code: CodeTokenCap, Param: where, Message: fmt.Sprintf("The field %q is %d for each of %d choices, and the key %q may ask for at most %d output tokens in all: lower one of them.", where, largest, choices, c.Key, most)}
+	if err == nil {
+		err = c.together(where, largest, choices)
 	}
 	return largest > 0, choices, err
+}
+
+// together says why a request may not have so many choices, each with so many tokens, of which neither is over the cap by itself
+// but for choices by the number of prompts.
+func (c *Client) together(where string, largest, choices int64) error {
+	switch most := c.cap(); {
+	case choices > most:
+		return &Error{Kind: Invalid, Code: CodeTokenCap, Param: "prompt", Message: fmt.Sprintf("The field \"prompt\" asks for %d answers, and the key %q may ask for at most %d output tokens in all: send fewer texts.", choices, c.Key, most)}
+	case largest*choices > most:
+		return &Error{Kind: Invalid, Code: CodeTokenCap, Param: where, Message: fmt.Sprintf("The field %q is %d for each of %d choices, and the key %q may ask for at most %d output tokens in all: lower one of them.", where, largest, choices, c.Key, most)}
+	}
+	return nil
 }
 
 // promptsOf is how many texts the prompt of completions has: a list of texts, or of lists of tokens, is answered

@@ -23,15 +23,8 @@ type spoken struct {
 func (s *spoken) count(piece []byte) (n int) {
 	for _, b := range piece {
 		switch {
-		case s.within && !s.escaped && b == '"':
-			s.within, s.ended, s.speaking = false, !s.speaking, false
 		case s.within:
-			s.escaped = !s.escaped && b == '\\'
-			if s.speaking {
-				n++
-			} else if len(s.name) <= longestText {
-				s.name = append(s.name, b)
-			}
+			n += s.inside(b)
 		case b == '"':
 			s.within, s.ended, s.name = true, false, s.name[:0]
 		case b == ':' && s.ended:
@@ -41,4 +34,20 @@ func (s *spoken) count(piece []byte) (n int) {
 		}
 	}
 	return n
+}
+
+// inside takes a byte of a string, or its end, and returns how many bytes more were said.
+func (s *spoken) inside(b byte) (n int) {
+	if b == '"' && !s.escaped {
+		s.within, s.ended, s.speaking = false, !s.speaking, false
+		return 0
+	}
+	s.escaped = !s.escaped && b == '\\'
+	if s.speaking {
+		return 1
+	}
+	if len(s.name) <= longestText {
+		s.name = append(s.name, b)
+	}
+	return 0
 }
