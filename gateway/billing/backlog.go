@@ -18,7 +18,7 @@ type backlog struct {
 	rows   int64         // that wait, in the queue as well
 	bytes  int64         // that they count for
 	held   int64         // bytes of segments' rows in memory
-	moved  chan struct{} // closed once something was put
+	moved  chan struct{} // closed once something was put or dropped
 }
 
 // newBacklog makes one that begins with some segments.
@@ -49,6 +49,13 @@ func (b *backlog) drop(rows int, size int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.rows, b.bytes = b.rows-int64(rows), b.bytes-size
+	b.wake()
+}
+
+// wake has those look again who wait. The caller has the lock.
+func (b *backlog) wake() {
+	close(b.moved)
+	b.moved = make(chan struct{})
 }
 
 // size is how many rows wait, and what they count for.
@@ -117,8 +124,7 @@ func (b *backlog) put(s *segment) {
 	if s.rows != nil {
 		b.held -= s.bytes
 	}
-	close(b.moved)
-	b.moved = make(chan struct{})
+	b.wake()
 }
 
 // postpone puts a segment that has failed behind the others: should it be itself what the ledger refuses, the others
