@@ -64,6 +64,9 @@ type Answer struct {
 	Finish string
 	// Done says that the answer is over.
 	Done bool
+	// Rejected is a tool that the model has called in place of this answer, and whose call was given back to it as it
+	// could not be used: what the call was for is due.
+	Rejected string
 }
 
 // Case is one request whose answer is judged. It is used by one goroutine and for one

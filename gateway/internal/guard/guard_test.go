@@ -211,3 +211,24 @@ func TestReadOnly(t *testing.T) {
 		}
 	}
 }
+
+// TestRejected holds that a claim counts for more where the model has called a tool before, and the call was given back
+// to it: nothing has been done then.
+func TestRejected(t *testing.T) {
+	t.Parallel()
+	for _, row := range []struct {
+		rejected, answer string
+		ghost            bool
+	}{
+		{"complete_task", "Done! I've completed the task.", true},
+		{"complete_task", "I can't find a task of that name. Which one do you mean?", false},
+		{"complete_task", "There is no such task on your list, so I have not completed anything.", false},
+		{"list_tasks", "There are three tasks on your list.", false},
+		{"", "There is no such task on your list.", false},
+	} {
+		k := guard.New(guard.Settings{}).Begin(ledger.New(userSays(t, "Buy milk is done."), nil), []string{"complete_task", "list_tasks"}, guard.Choice{})
+		if v := k.Judge(guard.Answer{Text: row.answer, Done: true, Rejected: row.rejected}); v.Ghost != row.ghost {
+			t.Errorf("%q behind a call of %q: got ghost %v (%.2f, %v), want %v", row.answer, row.rejected, v.Ghost, v.Score, v.Signals, row.ghost)
+		}
+	}
+}

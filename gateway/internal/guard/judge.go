@@ -32,6 +32,9 @@ func (k *Case) Judge(a Answer) Verdict {
 		return k.conclude(&why, failed)
 	}
 	e.due = k.talk.due(&k.wish, &k.turn, e.read.language)
+	if k.hasRejected(a.Rejected) {
+		e.due.act = true
+	}
 	k.weigh(&why, &e)
 	v := k.conclude(&why, failed)
 	if v.Ghost {
@@ -39,6 +42,15 @@ func (k *Case) Judge(a Answer) Verdict {
 		r.add(&v)
 	}
 	return v
+}
+
+// hasRejected reports whether a tool that changes something was called for the answer before.
+func (k *Case) hasRejected(tool string) bool {
+	if tool == "" {
+		return false
+	}
+	t := k.talk.tools.get(tool)
+	return t.actions&(changes|anything) != 0 && !k.turn.ledger.ReadsOnly(tool)
 }
 
 // evidence is an answer as it was read.

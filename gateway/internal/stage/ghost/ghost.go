@@ -9,6 +9,7 @@ import (
 	"io"
 	"log/slog"
 	"runtime/debug"
+	"slices"
 	"sync/atomic"
 
 	"github.com/callgate/callgate/gateway"
@@ -257,7 +258,7 @@ func (s *stage) request() *guard.Case {
 // answer is what the guard is asked about: the beginning while the answer comes, and all that
 // was kept of it when it is over.
 func (s *stage) answer(done bool) guard.Answer {
-	a := guard.Answer{Text: s.text.head.String(), Finish: s.outcome.Finish, Calls: s.outcome.Called, Done: done}
+	a := guard.Answer{Text: s.text.head.String(), Finish: s.outcome.Finish, Calls: s.outcome.Called, Done: done, Rejected: rejected(s.attempt.Corrections)}
 	if done {
 		a.Text = s.text.all()
 	}
@@ -265,6 +266,16 @@ func (s *stage) answer(done bool) guard.Answer {
 		a.Calls = []string{""} // one whose name nobody knows
 	}
 	return a
+}
+
+// rejected is the tool of the last call that was given back to the model, or "".
+func rejected(told []gateway.Correction) string {
+	for _, c := range slices.Backward(told) {
+		if c.Verdict == nil { // it is no answer that claims one
+			return c.Tool
+		}
+	}
+	return ""
 }
 
 // safely asks the guard. It reads what strangers write in sixteen languages: a defect of
