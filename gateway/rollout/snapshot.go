@@ -1,7 +1,6 @@
 package rollout
 
 import (
-	"slices"
 	"time"
 )
 
@@ -115,13 +114,4 @@ func compare(control, arm *tally, margin float64) (verdict string, missing int) 
 		return NotEnough, need - few
 	}
 	return Alike, 0
-}
-
-// Names are those of rollouts, for errors.
-func Names(list []*Rollout) (names []string) {
-	for _, r := range list {
-		names = append(names, r.Name())
-	}
-	slices.Sort(names)
-	return names
 }

@@ -1,7 +1,7 @@
 package toolcall
 
 import (
-	"bytes"
+	"crypto/sha256"
 
 	"github.com/callgate/callgate/gateway/internal/conversation"
 )
@@ -9,8 +9,19 @@ import (
 // made is a call that was read from the text. Servers are known to give a call of the model's in
 // tool_calls and to leave its markup in the text too, and a client would run it twice.
 type made struct {
-	name, args string
-	matched    bool // the upstream has made it as well
+	deed    deed
+	matched bool // the upstream has made it as well
+}
+
+// deed is what a call does: two calls with the same are one but for the way they are written. It has a sum of the
+// arguments and not the arguments, since each call is compared with all of the other sort.
+type deed struct {
+	name string
+	sum  [sha256.Size]byte
+}
+
+func newDeed(name string, args []byte) deed {
+	return deed{name, sha256.Sum256(conversation.Canonical(nil, args))}
 }
 
 // doubled is what is known of a call of the upstream's that may have been read from the text as well.
@@ -19,11 +30,15 @@ type doubled struct {
 	sent    bool // some of it has gone out
 	matched bool // it was read from the text as well
 	dropped bool // for that it does not go out
+	deed    deed // once it is complete and was asked for
 }
 
-// sameCall reports whether two calls are one but for the way it is written.
-func (m *made) sameCall(c *call) bool {
-	return m.name == c.name && bytes.Equal(conversation.Canonical(nil, []byte(m.args)), conversation.Canonical(nil, c.args.out))
+// does is what a complete call does.
+func (c *call) does() deed {
+	if c.deed.name == "" {
+		c.deed = newDeed(c.name, c.args.out)
+	}
+	return c.deed
 }
 
 // native is told of a complete call of the upstream's. It is dropped if it was read from the text
@@ -33,7 +48,7 @@ func (c *choice) native(v *validator, call *call) {
 		return
 	}
 	for i := range c.texts {
-		if m := &c.texts[i]; !m.matched && m.sameCall(call) {
+		if m := &c.texts[i]; !m.matched && m.deed == call.does() {
 			m.matched, call.matched = true, true
 			call.dropped, call.edited = true, true
 			c.repeated(v, call.name)
@@ -45,9 +60,9 @@ func (c *choice) native(v *validator, call *call) {
 // fromText is told of a complete call that was read from the text. It reports whether that is one
 // which the upstream has made already, and nobody has seen.
 func (c *choice) fromText(v *validator, t *textCall, args string) (repeated bool) {
-	m := made{name: t.name, args: args}
+	m := made{deed: newDeed(t.name, []byte(args))}
 	for _, call := range c.calls {
-		if !v.report && !t.shown && t.index == c.next-1 && call.whole() && !call.matched && m.sameCall(call) {
+		if !v.report && !t.shown && t.index == c.next-1 && call.whole() && !call.matched && m.deed == call.does() {
 			call.matched = true
 			c.repeated(v, t.name)
 			v.outcome.Calls-- // whoever has read it counts it too
