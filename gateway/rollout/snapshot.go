@@ -1,8 +1,6 @@
 package rollout
 
-import (
-	"time"
-)
+import "time"
 
 // Snapshot is the state of a rollout, for the operator.
 type Snapshot struct {
