@@ -8,7 +8,7 @@ WASM        := plugins/builtin/dist/builtin.wasm plugins/builtin/dist/template.w
 GUEST       := $(shell find sdk wasm-parsers -name '*.go' ! -name '*_test.go' 2>/dev/null) go.mod
 MODULES     := . conformance/clients deploy examples/adstudio internal/e2e internal/site
 SLOWEST     := internal/cli gateway/store/postgres sdk/examples plugins/trial
-TESTS       := go run ./internal/testrun $(addprefix -in ,$(MODULES)) $(addprefix -first ,$(SLOWEST)) -- -count=1 -timeout 30m -parallel 8
+TESTS       := go run ./internal/testrun $(addprefix -in ,$(MODULES)) $(addprefix -first ,$(SLOWEST)) -- -count=1 -timeout 30m -parallel 8 '-ldflags=-s -w'
 FUZZTIME    ?= 20s
 BENCHTIME   ?= 3s
 ATTACKTIME  ?= 10m
@@ -74,7 +74,8 @@ example: build ## make radio ads on http://127.0.0.1:8090: an app, its tools and
 
 # -count=1: some tests run a binary, which go's cache of results cannot see. -parallel: many
 # tests wait for a timer. The slowest packages start first, so that none runs alone at the end.
-# The limit of 30 minutes is for a test that hangs.
+# The limit of 30 minutes is for a test that hangs. -s -w: what a debugger reads takes a third of the
+# time that a large test is linked in.
 test: build ## build the parsers and run all tests
 	@CALLGATE_PROGRAM=$(CURDIR)/bin/callgate $(TESTS)
 

@@ -72,7 +72,7 @@ func measureMain(chosen []part) func(context.Context, *bench) (*table, error) {
 				"read; a stream has %d chunks. CPU: user and system time of the process. Medians of %d rounds in which all take\n"+
 				"turns. Clients and servers share the CPUs, which 64 clients keep busy: what is added there is waiting for them.\n"+
 				"peers: multiples of such a proxy, µs or MiB, measured once on another day, with 16 clients and no tools offered,\n"+
-				"on two cores: nginx 1.22, vllm-router 0.1.17, SMG 1.13.0, Bifrost 1.4.19, Portkey 1.15.2, LiteLLM 1.109.1, one-api.", chunks, rounds),
+				"on two cores: nginx 1.22, vllm-router 0.1.17, SMG 1.13.0, Bifrost 1.4.19, Portkey 1.15.2, LiteLLM 1.109.1, one-api.", chunks, b.rounds),
 		}
 		for _, p := range chosen {
 			rows, err := p.rows(ctx, b)

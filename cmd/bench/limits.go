@@ -68,7 +68,7 @@ func measureLimits(ctx context.Context, b *bench) (*table, error) {
 		Title:   "what keys, limits and the ledger add to a request, beside the same gateway without, before the same upstream",
 		Columns: []column{{"µs", "without"}, {"µs", "with"}, {"µs", "added"}},
 		Note: note + fmt.Sprintf("Medians of %d rounds in which all take turns; added: the median of the rounds' differences. CPU: of the\n"+
-			"gateway's process, with what writes the ledger in the background; of the Redis what it takes for the requests.", rounds),
+			"gateway's process, with what writes the ledger in the background; of the Redis what it takes for the requests.", b.rounds),
 	}
 	for _, clients := range []int{16, 1} {
 		rows, err := b.limitRows(ctx, mock.address, clients, redis)
@@ -105,7 +105,7 @@ func (b *bench) limitRows(ctx context.Context, upstream string, clients int, red
 			}
 			c := &contender{server: server, repairs: true, speaks: chatCompletions}
 			lists[at] = append(lists[at], c)
-			if err := c.prepare(ctx, s, b.time/(2*rounds)); err != nil {
+			if err := c.prepare(ctx, s, b.turn()/2); err != nil {
 				return nil, err
 			}
 		}
@@ -148,13 +148,13 @@ func limitRow(k limited, whose string, clients int, base, with *contender) row {
 func (b *bench) limitTurns(ctx context.Context, lists [][]*contender, kinds []limited, redis *redisServer) (ofRedis [][]float64, err error) {
 	ofRedis = make([][]float64, len(lists))
 	each := len(kinds) + 1
-	for round := range rounds {
+	for round := range b.rounds {
 		for i := range each * len(lists) {
 			i = (i + round) % (each * len(lists))
 			program, kind := i%len(lists), i/len(lists)
 			c := lists[program][kind]
 			before := redis.cpu()
-			n, err := c.measureSome(ctx, b.time/rounds)
+			n, err := c.measureSome(ctx, b.turn())
 			if err != nil {
 				return nil, c.server.failed(err)
 			}

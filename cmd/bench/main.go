@@ -37,6 +37,7 @@ const (
 // bench is one run.
 type bench struct {
 	time     time.Duration // for each thing that is measured
+	rounds   int           // in which all contenders take turns
 	dir      string        // for temporary files
 	large    int           // bytes of a large answer
 	files    int           // configurations that were written
@@ -126,7 +127,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	b := &bench{time: *each, dir: dir, large: largeAnswer, programs: []*program{{name: "callgate", path: gatewayBinary, cacheDir: filepath.Join(dir, "cache")}}}
+	b := &bench{time: *each, rounds: mostRounds, dir: dir, large: largeAnswer, programs: []*program{{name: "callgate", path: gatewayBinary, cacheDir: filepath.Join(dir, "cache")}}}
 	if *beside != "" {
 		b.programs = append(b.programs, &program{name: "older", path: *beside, cacheDir: filepath.Join(dir, "cache-older")})
 	}

@@ -38,8 +38,11 @@ models: {"*": {targets: [{provider: mock}]}}
 `, address, more)
 }
 
-// rounds is in how many parts the time of a scenario is cut.
-const rounds = 24
+// mostRounds is in how many parts the time of a scenario is cut, unless a test is content with fewer.
+const mostRounds = 24
+
+// turn is how long a contender is measured at a time.
+func (b *bench) turn() time.Duration { return b.time / time.Duration(b.rounds) }
 
 // race measures a scenario before the same upstream with all contenders in turn, and gives
 // a pair for each program.
@@ -59,10 +62,10 @@ func (s scenario) race(ctx context.Context, b *bench) ([]pair, error) {
 	if err != nil {
 		return nil, err
 	}
-	for round := range rounds {
+	for round := range b.rounds {
 		for i := range list {
 			c := list[(i+round)%len(list)]
-			if err := c.measure(ctx, b.time/rounds); err != nil {
+			if err := c.measure(ctx, b.turn()); err != nil {
 				return nil, c.server.failed(err)
 			}
 		}
@@ -79,7 +82,7 @@ func (s scenario) contenders(ctx context.Context, b *bench, upstream string) (li
 		}
 		c := &contender{server: server, repairs: repairs, speaks: speaks}
 		list = append(list, c)
-		return c, c.prepare(ctx, s, b.time/(2*rounds))
+		return c, c.prepare(ctx, s, b.turn()/2)
 	}
 	var base *contender
 	if !s.off && s.speaks == nil {

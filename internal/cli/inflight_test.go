@@ -48,7 +48,7 @@ func attackWithSchemas(t *testing.T) {
 	g, process := spawn(t, s.String())
 	g.chat(prompt("up/m", "hi", false))
 	before := peak(t, process.Pid)
-	body := hostileBodies("up/m", 30_000_000, false)["properties"]
+	body := hostileBody("properties", "up/m", 30_000_000, false)
 	var group sync.WaitGroup
 	for range 8 {
 		group.Go(func() {
@@ -79,7 +79,7 @@ func largeBodies(t *testing.T) {
 	s.provider("up", up.url, "")
 	s.provider("fast", well(t).url, "")
 	g, _ := spawn(t, s.String())
-	body := hostileBodies("up/m", 30_000_000, true)["text"]
+	body := hostileBody("text", "up/m", 30_000_000, true)
 	results := make(chan result, 8)
 	ask := func() { results <- g.chat(body) }
 	for range 3 {
@@ -162,7 +162,7 @@ func bodyInChunks(t *testing.T) {
 	for size, want := range map[int]int{1_000_000: http.StatusOK, 20_000_000: http.StatusRequestEntityTooLarge} {
 		r := g.request("POST", "/v1/chat/completions", "")
 		r.Header.Set("content-type", "application/json")
-		r.Body = io.NopCloser(strings.NewReader(hostileBodies("up/m", size, true)["text"]))
+		r.Body = io.NopCloser(strings.NewReader(hostileBody("text", "up/m", size, true)))
 		r.ContentLength = -1
 		resp, err := g.client.Do(r)
 		if err != nil {
@@ -184,9 +184,9 @@ func oneTooLarge(t *testing.T) {
 	s.head.WriteString("limits: {memory: 64MiB}\n")
 	s.provider("up", well(t).url, "")
 	g := serve(t, s.String())
-	r := g.chat(hostileBodies("up/m", 12_000_000, true)["text"])
+	r := g.chat(hostileBody("text", "up/m", 12_000_000, true))
 	failure{status: http.StatusRequestEntityTooLarge, code: "request_too_large", says: "limits.memory"}.check(t, r)
-	if r := g.chat(hostileBodies("up/m", 4_000_000, true)["text"]); r.status != http.StatusOK {
+	if r := g.chat(hostileBody("text", "up/m", 4_000_000, true)); r.status != http.StatusOK {
 		t.Errorf("got %d %s for a body that fits, want 200", r.status, r.body)
 	}
 	g.nothingClaimed(t)
@@ -201,12 +201,11 @@ func TestRepairedHistoryMemory(t *testing.T) {
 	up := well(t)
 	fmt.Fprintf(&s.providers, "  up: {type: moonshot, base_url: %q, api_key: x}\n", up.url)
 	g := serve(t, s.String())
-	bodies := hostileBodies("up/m", 4_100_000, true)
-	if r := g.chat(bodies["result"]); r.status != http.StatusOK {
+	if r := g.chat(hostileBody("result", "up/m", 4_100_000, true)); r.status != http.StatusOK {
 		t.Errorf("got %d %s for a conversation that needs no repair, want 200", r.status, r.body)
 	}
 	before := up.asked.Load()
-	r := g.chat(bodies["bad arguments"])
+	r := g.chat(hostileBody("bad arguments", "up/m", 4_100_000, true))
 	failure{status: http.StatusRequestEntityTooLarge, code: "request_too_large", says: "limits.memory"}.check(t, r)
 	if n := up.asked.Load() - before; n != 0 {
 		t.Errorf("got %d requests at the upstream, want none", n)
@@ -222,7 +221,7 @@ func TestHistoryTooLong(t *testing.T) {
 	up := well(t)
 	fmt.Fprintf(&s.providers, "  up: {type: moonshot, base_url: %q, api_key: x}\n", up.url)
 	g := serve(t, s.String())
-	r := g.chat(hostileBodies("up/m", 6_500_000, false)["bad arguments"])
+	r := g.chat(hostileBody("bad arguments", "up/m", 6_500_000, false))
 	failure{status: http.StatusBadRequest, code: "invalid_request", param: "messages", says: "no JSON objects"}.check(t, r)
 	if n := up.asked.Load(); n != 0 {
 		t.Errorf("got %d requests at the upstream, want none", n)

@@ -29,10 +29,15 @@ func list(piece string, size, most int) string {
 	return b.String()
 }
 
-// hostileBodies are requests for a model of up to so many bytes, each of a form that costs much.
+// hostileBody is one of the hostileBodies.
+func hostileBody(form, name string, size int, below bool) string {
+	return hostileBodies(name, size, below)[form]()
+}
+
+// hostileBodies are requests for a model of up to so many bytes, by form, each of which costs much.
 // Those that are below have as many parts as the default limits let through, where the others
-// have more.
-func hostileBodies(name string, size int, below bool) map[string]string {
+// have more. Each is made when it is called for, since to make all takes longer than to send one.
+func hostileBodies(name string, size int, below bool) map[string]func() string {
 	// many are pieces of which the limits let most through.
 	many := func(piece string, most int) string {
 		if !below {
@@ -58,40 +63,64 @@ func hostileBodies(name string, size int, below bool) map[string]string {
 	if below { // what is kept as a text
 		bad = min(size, 4<<20)
 	}
-	return map[string]string{
-		"text":              user(`"` + strings.Repeat("The quick brown fox. ", size/21) + `"`),
-		"escapes":           user(`"` + strings.Repeat(`\u0041`, size/6) + `"`),
-		"properties":        tool(`{"type":"object","properties":{` + many(`"p%d":{}`, parts) + `}}`),
-		"typed properties":  tool(`{"type":"object","properties":{` + many(`"p%d":{"type":"string","description":"a"}`, parts) + `}}`),
-		"definitions":       tool(`{"type":"object","properties":{"a":{"$ref":"#/$defs/p1"}},"$defs":{` + many(`"p%d":{}`, parts) + `}}`),
-		"nested schema":     tool(nested(25, `{"type":"object","properties":{`+many(`"p%d":{}`, parts)+`}}`)),
-		"references":        tool(`{"x-reference":"a","type":"object","properties":{` + many(`"p%d":{"type":"object","x-reference":"a.b"}`, parts) + `}}`),
-		"anyOf":             tool(`{"type":"object","properties":{"a":{"anyOf":[` + many(`{}`, values) + `]}}}`),
-		"enum":              tool(`{"type":"object","properties":{"a":{"enum":[` + many(`1`, values) + `]}}}`),
-		"required":          tool(`{"type":"object","properties":{},"required":[` + many(`"a"`, values) + `]}`),
-		"tools":             head + `,"tools":[` + many(`{"type":"function","function":{"name":"f%d"}}`, 1000) + `]}`,
-		"bare tools":        head + `,"tools":[` + many(`{"name":"f%d"}`, 1000) + `]}`,
-		"empty tools":       head + `,"tools":[` + many(`{}`, 1000) + `]}`,
-		"messages":          messages(many(`{}`, parts)),
-		"user messages":     messages(many(`{"role":"user","content":"a"}`, parts)),
-		"parts":             user(`[` + many(`{}`, values) + `]`),
-		"text parts":        user(`[` + many(`{"type":"text","text":"a"}`, values/2) + `]`),
-		"numbers":           user(`[` + many(`1`, values) + `]`),
-		"members":           head + `,` + many(`"m%d":0`, values) + `}`,
-		"members of one":    head + `,"metadata":{` + many(`"m%d":0`, values) + `}}`,
-		"escaped members":   head + `,"metadata":{` + many(`"\u006d%d":0`, values) + `}}`,
-		"array":             head + `,"x":[` + many(`0`, values) + `]}`,
-		"arrays":            head + `,"x":[` + many(`[]`, values) + `]}`,
-		"deep":              head + `,"x":[` + many(strings.Repeat(`[`, 100)+strings.Repeat(`]`, 100), values/100) + `]}`,
-		"stop":              head + `,"stop":[` + many(`"a"`, values) + `]}`,
-		"calls":             messages(`{"role":"assistant","tool_calls":[` + many(`{"function":{}}`, parts) + `]}`),
-		"calls with ids":    messages(`{"role":"assistant","tool_calls":[` + many(`{"id":"c%d","type":"function","function":{"name":"f","arguments":"{}"}}`, parts) + `]}`),
-		"calls and results": messages(many(`{"role":"assistant","tool_calls":[{"id":"c%[1]d","type":"function","function":{"name":"f","arguments":"{}"}}]},{"role":"tool","tool_call_id":"c%[1]d","content":"x"}`, parts/2)),
-		"results":           messages(many(`{"role":"tool","tool_call_id":"c%d","content":"x"}`, parts)),
-		"result":            turn(`"{}"`, `"`+strings.Repeat(`[{\"a\":1},`, size/10)+`"`),
-		"arguments":         turn(`"{\"a\":\"`+strings.Repeat(`b\\n`, size/4)+`\"}"`, `"x"`),
-		"bad arguments":     turn(`"`+strings.Repeat(`[{\"a\":1},`, bad/10)+`"`, `"`+strings.Repeat(`x`, size-bad)+`"`),
-		"white space":       head + strings.Repeat(" \n", size/2) + `}`,
+	return map[string]func() string{
+		"text":       func() string { return user(`"` + strings.Repeat("The quick brown fox. ", size/21) + `"`) },
+		"escapes":    func() string { return user(`"` + strings.Repeat(`\u0041`, size/6) + `"`) },
+		"properties": func() string { return tool(`{"type":"object","properties":{` + many(`"p%d":{}`, parts) + `}}`) },
+		"typed properties": func() string {
+			return tool(`{"type":"object","properties":{` + many(`"p%d":{"type":"string","description":"a"}`, parts) + `}}`)
+		},
+		"definitions": func() string {
+			return tool(`{"type":"object","properties":{"a":{"$ref":"#/$defs/p1"}},"$defs":{` + many(`"p%d":{}`, parts) + `}}`)
+		},
+		"nested schema": func() string { return tool(nested(25, `{"type":"object","properties":{`+many(`"p%d":{}`, parts)+`}}`)) },
+		"references": func() string {
+			return tool(`{"x-reference":"a","type":"object","properties":{` + many(`"p%d":{"type":"object","x-reference":"a.b"}`, parts) + `}}`)
+		},
+		"anyOf": func() string {
+			return tool(`{"type":"object","properties":{"a":{"anyOf":[` + many(`{}`, values) + `]}}}`)
+		},
+		"enum": func() string {
+			return tool(`{"type":"object","properties":{"a":{"enum":[` + many(`1`, values) + `]}}}`)
+		},
+		"required": func() string {
+			return tool(`{"type":"object","properties":{},"required":[` + many(`"a"`, values) + `]}`)
+		},
+		"tools": func() string {
+			return head + `,"tools":[` + many(`{"type":"function","function":{"name":"f%d"}}`, 1000) + `]}`
+		},
+		"bare tools":      func() string { return head + `,"tools":[` + many(`{"name":"f%d"}`, 1000) + `]}` },
+		"empty tools":     func() string { return head + `,"tools":[` + many(`{}`, 1000) + `]}` },
+		"messages":        func() string { return messages(many(`{}`, parts)) },
+		"user messages":   func() string { return messages(many(`{"role":"user","content":"a"}`, parts)) },
+		"parts":           func() string { return user(`[` + many(`{}`, values) + `]`) },
+		"text parts":      func() string { return user(`[` + many(`{"type":"text","text":"a"}`, values/2) + `]`) },
+		"numbers":         func() string { return user(`[` + many(`1`, values) + `]`) },
+		"members":         func() string { return head + `,` + many(`"m%d":0`, values) + `}` },
+		"members of one":  func() string { return head + `,"metadata":{` + many(`"m%d":0`, values) + `}}` },
+		"escaped members": func() string { return head + `,"metadata":{` + many(`"\u006d%d":0`, values) + `}}` },
+		"array":           func() string { return head + `,"x":[` + many(`0`, values) + `]}` },
+		"arrays":          func() string { return head + `,"x":[` + many(`[]`, values) + `]}` },
+		"deep": func() string {
+			return head + `,"x":[` + many(strings.Repeat(`[`, 100)+strings.Repeat(`]`, 100), values/100) + `]}`
+		},
+		"stop": func() string { return head + `,"stop":[` + many(`"a"`, values) + `]}` },
+		"calls": func() string {
+			return messages(`{"role":"assistant","tool_calls":[` + many(`{"function":{}}`, parts) + `]}`)
+		},
+		"calls with ids": func() string {
+			return messages(`{"role":"assistant","tool_calls":[` + many(`{"id":"c%d","type":"function","function":{"name":"f","arguments":"{}"}}`, parts) + `]}`)
+		},
+		"calls and results": func() string {
+			return messages(many(`{"role":"assistant","tool_calls":[{"id":"c%[1]d","type":"function","function":{"name":"f","arguments":"{}"}}]},{"role":"tool","tool_call_id":"c%[1]d","content":"x"}`, parts/2))
+		},
+		"results":   func() string { return messages(many(`{"role":"tool","tool_call_id":"c%d","content":"x"}`, parts)) },
+		"result":    func() string { return turn(`"{}"`, `"`+strings.Repeat(`[{\"a\":1},`, size/10)+`"`) },
+		"arguments": func() string { return turn(`"{\"a\":\"`+strings.Repeat(`b\\n`, size/4)+`\"}"`, `"x"`) },
+		"bad arguments": func() string {
+			return turn(`"`+strings.Repeat(`[{\"a\":1},`, bad/10)+`"`, `"`+strings.Repeat(`x`, size-bad)+`"`)
+		},
+		"white space": func() string { return head + strings.Repeat(" \n", size/2) + `}` },
 	}
 }
 
@@ -168,7 +197,8 @@ func TestRequestMemory(t *testing.T) {
 		{"ant/m", 6, 48 << 20},
 	} {
 		for _, below := range []bool{false, true} {
-			for name, body := range hostileBodies(row.model, 8<<20, below) {
+			for name, form := range hostileBodies(row.model, 8<<20, below) {
+				body := form()
 				var r result
 				taken := g.allocates(func() { r = g.chat(body) })
 				t.Logf("%-6s %-18s below=%-5v %8d bytes: %5.1f times, %5.1f MiB; status %d", row.model, name, below, len(body),

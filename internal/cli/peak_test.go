@@ -15,8 +15,9 @@ import (
 )
 
 // largeForms are requests of about so many bytes in the form that a protocol has, all of them
-// within the default limits: what clients send, and what costs much to read or to translate.
-func largeForms(protocol, model string, size int, hostile bool) map[string]string {
+// within the default limits: what clients send, and what costs much to read or to translate. Each is made when it is
+// called for.
+func largeForms(protocol, model string, size int, hostile bool) map[string]func() string {
 	fill := func(s string) string { return strings.Repeat(s, size/len(s)) }
 	const parts, properties = 4_000, 9_900
 	picture := strings.Repeat("iVBORw0KGgoAAAANSUhEUgAA", size/24)
@@ -61,34 +62,50 @@ func largeForms(protocol, model string, size int, hostile bool) map[string]strin
 	room := min(size, 4<<20) - 2000
 	prose := "The quick brown fox. "
 	of := func(n int, s string) string { return strings.Repeat(s, max(n/len(s), 1)) }
-	forms := map[string]string{
-		"text":       with(say("user", `"`+fill(prose)+`"`)),
-		"escapes":    with(say("user", `"`+fill(`\u00e9`)+`"`)),
-		"quotes":     with(say("user", `"`+fill(`\"`)+`"`)),
-		"multi-byte": with(say("user", `"`+fill("日本語")+`"`)),
-		"system":     with(say("system", `"`+fill(prose)+`"`), hi),
-		"image":      with(say("user", `[`+fmt.Sprintf(text, "a")+`,`+fmt.Sprintf(image, picture)+`]`)),
-		"images":     with(say("user", `[`+strings.Join(many(8, func(int) string { return fmt.Sprintf(image, picture[:size/32*4]) }), ",")+`]`)),
-		"file":       with(say("user", `[`+fmt.Sprintf(file, picture)+`]`)),
-		"text parts": with(say("user", `[`+strings.Join(many(parts, func(int) string { return fmt.Sprintf(text, of(size/parts, prose)) }), ",")+`]`)),
-		"messages":   with(append(many(parts/2, func(int) string { return fmt.Sprintf(turn, of(size/parts, prose)) }), hi)...),
-		"short ones": with(append(many(min(parts, size/120), func(int) string { return fmt.Sprintf(turn, "a") }), hi)...),
-		"calls": with(append([]string{hi}, many(parts/2, func(i int) string {
-			return fmt.Sprintf(call, i, of(size/parts, `b c `)) + "," + fmt.Sprintf(result, i, of(size/parts, prose))
-		})...)...),
-		"arguments": with(hi, fmt.Sprintf(call, 1, fill(prose)), fmt.Sprintf(result, 1, "ok")),
-		"result":    with(hi, fmt.Sprintf(call, 1, "a"), fmt.Sprintf(result, 1, fill(`{\"a\":1},`))),
-		"properties": tools(fmt.Sprintf(tool, 1, "a", `{"type":"object","properties":{`+strings.Join(many(min(properties, room/40), func(i int) string {
-			return fmt.Sprintf(`"p%d":{"type":"string","description":"%s"}`, i, of(room/properties-50, "ab "))
-		}), ",")+`}}`)),
-		"tools": tools(many(min(1000, room/100), func(i int) string {
-			return fmt.Sprintf(tool, i, of(room/1000-120, "ab "), `{"type":"object","properties":{}}`)
-		})...),
-		"white space": with(hi)[:len(with(hi))-1] + fill(" \n") + `}`,
+	forms := map[string]func() string{
+		"text":       func() string { return with(say("user", `"`+fill(prose)+`"`)) },
+		"escapes":    func() string { return with(say("user", `"`+fill(`\u00e9`)+`"`)) },
+		"quotes":     func() string { return with(say("user", `"`+fill(`\"`)+`"`)) },
+		"multi-byte": func() string { return with(say("user", `"`+fill("日本語")+`"`)) },
+		"system":     func() string { return with(say("system", `"`+fill(prose)+`"`), hi) },
+		"image": func() string {
+			return with(say("user", `[`+fmt.Sprintf(text, "a")+`,`+fmt.Sprintf(image, picture)+`]`))
+		},
+		"images": func() string {
+			return with(say("user", `[`+strings.Join(many(8, func(int) string { return fmt.Sprintf(image, picture[:size/32*4]) }), ",")+`]`))
+		},
+		"file": func() string { return with(say("user", `[`+fmt.Sprintf(file, picture)+`]`)) },
+		"text parts": func() string {
+			return with(say("user", `[`+strings.Join(many(parts, func(int) string { return fmt.Sprintf(text, of(size/parts, prose)) }), ",")+`]`))
+		},
+		"messages": func() string {
+			return with(append(many(parts/2, func(int) string { return fmt.Sprintf(turn, of(size/parts, prose)) }), hi)...)
+		},
+		"short ones": func() string {
+			return with(append(many(min(parts, size/120), func(int) string { return fmt.Sprintf(turn, "a") }), hi)...)
+		},
+		"calls": func() string {
+			return with(append([]string{hi}, many(parts/2, func(i int) string {
+				return fmt.Sprintf(call, i, of(size/parts, `b c `)) + "," + fmt.Sprintf(result, i, of(size/parts, prose))
+			})...)...)
+		},
+		"arguments": func() string { return with(hi, fmt.Sprintf(call, 1, fill(prose)), fmt.Sprintf(result, 1, "ok")) },
+		"result":    func() string { return with(hi, fmt.Sprintf(call, 1, "a"), fmt.Sprintf(result, 1, fill(`{\"a\":1},`))) },
+		"properties": func() string {
+			return tools(fmt.Sprintf(tool, 1, "a", `{"type":"object","properties":{`+strings.Join(many(min(properties, room/40), func(i int) string {
+				return fmt.Sprintf(`"p%d":{"type":"string","description":"%s"}`, i, of(room/properties-50, "ab "))
+			}), ",")+`}}`))
+		},
+		"tools": func() string {
+			return tools(many(min(1000, room/100), func(i int) string {
+				return fmt.Sprintf(tool, i, of(room/1000-120, "ab "), `{"type":"object","properties":{}}`)
+			})...)
+		},
+		"white space": func() string { return with(hi)[:len(with(hi))-1] + fill(" \n") + `}` },
 	}
 	if hostile {
-		for name, body := range hostileBodies(model, size, true) {
-			forms["hostile "+name] = body
+		for name, form := range hostileBodies(model, size, true) {
+			forms["hostile "+name] = form
 		}
 	}
 	return forms
@@ -156,8 +173,8 @@ func TestPeakMemory(t *testing.T) {
 				fmt.Fprintf(&s.providers, "  up: "+provider+"\n", base)
 				g, process := spawn(t, s.String(), "GOGC=1", "GOMEMLIMIT=1MiB", "GODEBUG=madvdontneed=1")
 				ask := func(body string) result { return g.do(g.request("POST", path, body)) }
-				for _, body := range largeForms(client, "up/m", 64<<10, false) { // what is made once
-					ask(body)
+				for _, form := range largeForms(client, "up/m", 64<<10, false) { // what is made once
+					ask(form())
 				}
 				settle := func(idle int64) { // what the request before has left goes
 					for range 100 {
@@ -179,7 +196,7 @@ func TestPeakMemory(t *testing.T) {
 						if dearest != nil && !slices.Contains(dearest, name) {
 							continue
 						}
-						body := forms[name]
+						body := forms[name]()
 						n := int64(len(body))
 						limit := max(times*n+idles, n+least)
 						var r result

@@ -57,14 +57,19 @@ func TestPluginLanguages(t *testing.T) {
 	}
 }
 
-// toolchains are the variables by which the user's toolchains find what they have installed:
-// the workshop has a home of its own.
+// toolchains are the variables by which the user's toolchains find what they have installed, and
+// what they have built before: the workshop has a home of its own.
 func (w *workshop) toolchains(t *testing.T) (env []string) {
 	t.Helper()
 	home, err := os.UserHomeDir()
 	if err != nil {
 		t.Fatal(err)
 	}
+	cache, err := os.UserCacheDir() // of the compiled parsers and of the C library; TestReadmePlugin has an empty one
+	if err != nil {
+		t.Fatal(err)
+	}
+	env = append(env, "XDG_CACHE_HOME="+cache)
 	for name, folder := range map[string]string{"RUSTUP_HOME": ".rustup", "CARGO_HOME": ".cargo"} {
 		dir := os.Getenv(name)
 		if dir == "" {

@@ -110,8 +110,8 @@ func TestReadmesAgree(t *testing.T) {
 	}
 }
 
-// workshop is an empty folder with bin/callgate, and an environment without caches and
-// without a network.
+// workshop is an empty folder with bin/callgate, and an environment without a module or a compiled
+// parser, and without a network. What Go has built of itself is there.
 type workshop struct {
 	dir string
 	env []string
@@ -133,7 +133,12 @@ func newWorkshop(t *testing.T) *workshop {
 	w := &workshop{dir: dir, env: []string{
 		"PATH=" + os.Getenv("PATH"), "HOME=" + home, "GOPROXY=off", "GOSUMDB=off", "GOFLAGS=-mod=mod", "GOTOOLCHAIN=local",
 	}}
-	for _, name := range []string{"GOPATH", "GOMODCACHE", "GOCACHE", "XDG_CACHE_HOME", "TMPDIR"} {
+	caches, err := goCaches()
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.env = append(w.env, caches...)
+	for _, name := range []string{"GOPATH", "GOMODCACHE", "XDG_CACHE_HOME", "TMPDIR"} {
 		own := filepath.Join(home, name)
 		if err := os.Mkdir(own, 0o755); err != nil {
 			t.Fatal(err)

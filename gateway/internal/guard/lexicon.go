@@ -47,7 +47,7 @@ type lexiconReader struct {
 }
 
 // loadLexicons reads the files of the folder, which are part of the program, so that an
-// error is a mistake of its own. It takes some 100 milliseconds, once.
+// error is a mistake of its own. It takes some 50 milliseconds, once.
 var loadLexicons = sync.OnceValue(func() *lexicons {
 	l, err := readLexicons(lexiconFiles)
 	if err != nil {

@@ -15,35 +15,52 @@ type hit struct {
 // trieBuilder collects words and phrases.
 type trieBuilder struct{ nodes []buildNode }
 
+// buildNode is a node, with the first of those behind it and the next of those beside it, which
+// stand in the order of their labels; 0 is none.
 type buildNode struct {
-	labels      []byte
-	next        []int32
 	exact, open int32
+	first, next int32
+	label       byte
 }
 
-func newTrieBuilder() *trieBuilder { return &trieBuilder{nodes: make([]buildNode, 1)} }
+// someNodes is about what the lexicons of all languages need.
+const someNodes = 1 << 17
+
+func newTrieBuilder() *trieBuilder { return &trieBuilder{nodes: make([]buildNode, 1, someNodes)} }
 
 // add puts a word in and returns the place of its pattern's number. An open word may have
 // any ending. One with a byte that no text has here is not found.
 func (t *trieBuilder) add(word string, open bool) *int32 {
-	if strings.ContainsAny(word, string([]byte{endsExact, endsOpen})) {
+	if strings.IndexByte(word, endsExact) >= 0 || strings.IndexByte(word, endsOpen) >= 0 {
 		return new(int32)
 	}
-	at := 0
+	at := int32(0)
 	for i := range len(word) {
-		n := &t.nodes[at]
-		place, found := slices.BinarySearch(n.labels, word[i])
-		if !found {
-			n.labels = slices.Insert(n.labels, place, word[i])
-			n.next = slices.Insert(n.next, place, int32(len(t.nodes)))
-			t.nodes = append(t.nodes, buildNode{})
-		}
-		at = int(t.nodes[at].next[place])
+		at = t.behind(at, word[i])
 	}
 	if open {
 		return &t.nodes[at].open
 	}
 	return &t.nodes[at].exact
+}
+
+// behind is the node behind another one for a label, which it makes if there is none.
+func (t *trieBuilder) behind(at int32, label byte) int32 {
+	before, next := int32(0), t.nodes[at].first
+	for next != 0 && t.nodes[next].label < label {
+		before, next = next, t.nodes[next].next
+	}
+	if next != 0 && t.nodes[next].label == label {
+		return next
+	}
+	made := int32(len(t.nodes))
+	t.nodes = append(t.nodes, buildNode{label: label, next: next})
+	if before == 0 {
+		t.nodes[at].first = made
+	} else {
+		t.nodes[before].next = made
+	}
+	return made
 }
 
 // renumber gives the patterns other numbers, those of a list.
@@ -106,7 +123,8 @@ type placed struct{ built, at int32 }
 type placer struct {
 	of *trieBuilder
 	trie
-	used []bool // as bases, by place
+	used   []bool // as bases, by place
+	labels []byte // behind the node that is placed
 	// free is a place before which there is no room, and forked the base of the last node
 	// with several behind it. The next of those is put behind it, which leaves room that
 	// those with one fill: to look for the first room that fits would take too long.
@@ -116,13 +134,17 @@ type placer struct {
 // place finds room for what is behind a node, and adds it to the list of those that wait.
 func (p *placer) place(n placed, waiting []placed) []placed {
 	built := &p.of.nodes[n.built]
-	labels := built.labels
-	if built.open != 0 {
-		labels = slices.Insert(slices.Clone(labels), 0, endsOpen)
-	}
+	labels := p.labels[:0]
 	if built.exact != 0 {
-		labels = slices.Insert(slices.Clone(labels), 0, endsExact)
+		labels = append(labels, endsExact)
 	}
+	if built.open != 0 {
+		labels = append(labels, endsOpen)
+	}
+	for next := built.first; next != 0; next = p.of.nodes[next].next {
+		labels = append(labels, p.of.nodes[next].label)
+	}
+	p.labels = labels
 	if len(labels) == 0 { // of a trie without words
 		return waiting
 	}
@@ -136,10 +158,11 @@ func (p *placer) place(n placed, waiting []placed) []placed {
 		p.nodes[n.at] |= hasOpen
 		p.nodes[base+endsOpen] = endsOpen | node(built.open)<<baseShift
 	}
-	for i, label := range built.labels {
+	for next := built.first; next != 0; next = p.of.nodes[next].next {
+		label := p.of.nodes[next].label
 		at := base + int32(label)
 		p.nodes[at] = node(label)
-		waiting = append(waiting, placed{built.next[i], at})
+		waiting = append(waiting, placed{next, at})
 	}
 	return waiting
 }

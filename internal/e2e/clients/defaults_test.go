@@ -240,7 +240,7 @@ func goSnippet(name string) func(t *testing.T, args []string) []byte {
 	return func(t *testing.T, args []string) []byte {
 		t.Helper()
 		file := filepath.Join(t.TempDir(), name+".exe")
-		output, warnings := program(t, snippets, nil, goTool(t), "build", "-o", file, "./"+name)
+		output, warnings := program(t, snippets, nil, goTool(t), "build", "-ldflags=-s -w", "-o", file, "./"+name)
 		if len(output) > 0 {
 			t.Logf("go build: %s%s", output, warnings)
 		}

@@ -73,7 +73,7 @@ func TestToolServersConformance(t *testing.T) {
 	node, err := installToolServers(t.Context())
 	need(t, err)
 	program := filepath.Join(t.TempDir(), "mcpclient")
-	if out, err := exec.Command("go", "build", "-o", program, "../mcpclient").CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "build", "-ldflags=-s -w", "-o", program, "../mcpclient").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	run := func(t *testing.T, args ...string) (string, error) {
