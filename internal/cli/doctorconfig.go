@@ -370,7 +370,11 @@ func (x *examination) toolServers(ctx context.Context, file string) {
 	for _, s := range c.Status() {
 		what := "tool server " + s.Name
 		if !s.Up {
-			x.wrong(what, errors.New(s.Problem), "start it, or correct its url or command; until then models are not offered its tools")
+			do := "start it, or correct its url"
+			if len(x.cfg.ToolServers[s.Name].Command) > 0 {
+				do = "correct its command, env or directory"
+			}
+			x.wrong(what, errors.New(s.Why()), do+"; until then models are not offered its tools")
 			continue
 		}
 		x.good(what, fmt.Sprintf("%d tools", len(s.Tools)))

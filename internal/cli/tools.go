@@ -267,7 +267,7 @@ func (t *toolsDiffCmd) Run(e *env) error {
 	changes, away := c.Diff(), false
 	for _, s := range c.Status() {
 		if !s.Up {
-			fmt.Fprintf(e.stderr, "%s: %s\n", s.Name, oneLine(s.Problem, 500))
+			fmt.Fprintf(e.stderr, "%s: %s\n", s.Name, oneLine(s.Why(), 900))
 			away = true
 		}
 	}
