@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -48,12 +49,40 @@ func (s *serveCmd) Run(e *env) error {
 		return usageError{err}
 	}
 	sys.reloads.from(s.configuration, s.Config, level)
+	if err := s.checkParser(e.ctx, sys.parsers); err != nil {
+		return usageError{errors.Join(err, sys.close(e.ctx))}
+	}
 	listeners, err := listen(e.ctx, cfg, log)
 	if err != nil {
+		sys.parsers.begun.Wait()
 		return usageError{errors.Join(err, sys.close(e.ctx))}
 	}
 	greet(e, listeners, cfg)
 	return sys.serve(e.ctx, listeners, cfg, log, hups)
+}
+
+// flagPatience is how long the start waits for parsers so that a wrong --parser is said before the gateway
+// listens. Where they take longer, which is where they are compiled, it is said when they are there.
+const flagPatience = 2 * time.Second
+
+// checkParser says whether there is a parser of the name in --parser.
+func (s *serveCmd) checkParser(ctx context.Context, p *parsers) error {
+	if s.Upstream == "" || s.Parser == config.Auto || s.Parser == config.None {
+		return nil
+	}
+	p.begun.Go(func() { _ = p.loadOnce(ctx) })
+	late := time.NewTimer(flagPatience)
+	defer late.Stop()
+	select {
+	case <-p.loaded:
+	case <-late.C:
+		return nil
+	}
+	if known := p.names(p.host.Parsers()); len(known) > 0 && !slices.Contains(known, s.Parser) {
+		p.begun.Wait()
+		return fmt.Errorf("--parser: %w", noParser(s.Parser, known))
+	}
+	return nil
 }
 
 // library takes what packages write to the standard log: net/http quotes there what an
@@ -117,7 +146,7 @@ func (sys *system) serve(ctx context.Context, l listeners, cfg *config.Config, l
 	loaded, watched := make(chan error, 1), make(chan struct{})
 	go func() {
 		defer close(watched)
-		err := sys.parsers.load(ctx, false)
+		err := sys.parsers.loadOnce(ctx)
 		loaded <- err
 		sys.parsers.follow(ctx, err == nil && cfg.Plugins.Watch)
 	}()
@@ -227,10 +256,47 @@ func (s *serveCmd) configuration() (*config.Config, error) {
 	if s.Reload != "" {
 		cfg.Reload = s.Reload
 	}
+	if err := s.alone(); err != nil {
+		return nil, err
+	}
 	if s.Upstream != "" {
 		cfg.AddUpstream("upstream", config.Upstream{URL: s.Upstream, Parser: s.Parser, Tools: s.Tools, RawTextOf: s.RawToolText})
 	}
-	return cfg, cfg.Validate()
+	return cfg, s.inFlags(cfg.Validate())
+}
+
+// alone refuses flags that say how --upstream is, where there is none.
+func (s *serveCmd) alone() error {
+	if s.Upstream != "" {
+		return nil
+	}
+	for _, flag := range []struct{ name, env, value, fallback string }{
+		{"--parser", "CALLGATE_PARSER", s.Parser, config.Auto},
+		{"--tools", "CALLGATE_TOOLS", s.Tools, config.Auto},
+		{"--raw-tool-text", "CALLGATE_RAW_TOOL_TEXT", s.RawToolText, ""},
+	} {
+		if flag.value != flag.fallback {
+			return fmt.Errorf("%s (%s) is %q, and says how --upstream is, which is missing: add --upstream URL, or leave it out; in a file it is a key of the target",
+				flag.name, flag.env, flag.value)
+		}
+	}
+	return nil
+}
+
+// inFlags names the flag where a problem is of what --upstream and its like have made.
+func (s *serveCmd) inFlags(err error) error {
+	var problems *config.Error
+	if s.Upstream == "" || !errors.As(err, &problems) {
+		return err
+	}
+	for _, p := range problems.Problems {
+		key, of := strings.CutPrefix(p.Path, "providers.upstream.")
+		flag, known := map[string]string{"base_url": "--upstream", "parser": "--parser", "tools": "--tools", "raw_tool_text": "--raw-tool-text", "server": "--raw-tool-text"}[key]
+		if of && known {
+			return fmt.Errorf("%s: %s", flag, p.Message)
+		}
+	}
+	return err
 }
 
 // greet says where the gateway is and how to try it.
