@@ -316,6 +316,9 @@ func TestKeyScopes(t *testing.T) {
 		if r.status != c.status || r.status != 200 && r.code() != c.code {
 			t.Errorf("%s: got %d %s, want %d %s", c.name, r.status, r.body, c.status, c.code)
 		}
+		if own := map[string]string{"/v1/responses": "max_output_tokens", "/v1/messages": "max_tokens"}[c.path]; own != "" && strings.Contains(c.name, "too many") && !strings.Contains(r.body, `The field \"`+own+`\" is 101`) {
+			t.Errorf("%s: got %s, want the client's own field", c.name, r.body)
+		}
 		if asked := u.count() > before; asked != (c.status == 200) {
 			t.Errorf("%s: got an upstream that was asked: %v", c.name, asked)
 		}
