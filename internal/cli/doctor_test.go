@@ -142,6 +142,7 @@ func TestDoctorFinds(t *testing.T) {
 		"key refused":          {"providers: {p: {type: openai, base_url: " + refusing + ", api_key: geheim}}\n", "✗ provider p", "api_key is wrong", exitFailed},
 		"away":                 {"providers: {p: {type: openai, base_url: \"http://127.0.0.1:1/v1\"}}\n", "✗ provider p               127.0.0.1:1 refused the connection: dial tcp", "correct its base_url", exitFailed},
 		"no such model":        {"providers: {p: {type: openai, base_url: " + models + "}}\nmodels: {qwen: {targets: [{provider: p}]}}\n", "! provider p", "it has qwen3", exitOK},
+		"placeholder":          {"providers: {p: {type: openai, base_url: " + models + ", api_key: x}}\nmodels: {qwen3: {targets: [{provider: p}]}}\n", "! provider p               api_key is too short to be a secret, with 1 of at least 4 characters", "leave api_key out", exitOK},
 		"such a model":         {"providers: {p: {type: openai, base_url: " + models + "}}\nmodels: {qwen3: {targets: [{provider: p}]}}\n", "✓ provider p", "", exitOK},
 		"in the clear":         {"providers: {p: {type: openai, base_url: \"http://0.0.0.0:1/v1\", api_key: geheim}}\n", "! provider p", "use https:", exitFailed},
 		"listener taken":       {demo + "listen: " + strings.TrimPrefix(strings.TrimSuffix(models, "/v1"), "http://") + "\n", "! listen", "choose another address", exitOK},

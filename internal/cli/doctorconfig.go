@@ -174,6 +174,9 @@ func (x *examination) provider(ctx context.Context, name string, p config.Provid
 	if base, err := url.Parse(p.BaseURL); err == nil && base.Scheme == "http" && !p.APIKey.IsZero() && !netaddr.LoopbackListener(base.Hostname()) {
 		x.doubt(what, "its key goes unencrypted to "+base.Host, "use https:, unless nobody else is on that network")
 	}
+	if doubt := keyDoubt(p); doubt != "" {
+		x.doubt(what, doubt, "leave api_key out if the server checks none, or write the whole of it")
+	}
 	provider, err := newProvider(name, p)
 	if err != nil {
 		x.wrong(what, err, "")
