@@ -42,7 +42,7 @@ func (s *serveCmd) Run(e *env) error {
 	}
 	log, level := newLogger(e.stderr, cfg.Log)
 	stdlog.SetFlags(0)
-	stdlog.SetOutput(library{log})
+	stdlog.SetOutput(standardLog{log})
 	redis.LogTo(log)
 	sys, err := wire(e.ctx, cfg, log)
 	if err != nil {
@@ -85,12 +85,12 @@ func (s *serveCmd) checkParser(ctx context.Context, p *parsers) error {
 	return nil
 }
 
-// library takes what packages write to the standard log: net/http quotes there what an
+// standardLog takes what packages write to the standard log: net/http quotes there what an
 // upstream sends unasked. Nothing of what is quoted goes on.
-type library struct{ log *slog.Logger }
+type standardLog struct{ log *slog.Logger }
 
 // Write implements io.Writer.
-func (l library) Write(p []byte) (int, error) {
+func (l standardLog) Write(p []byte) (int, error) {
 	text, _, quoted := strings.Cut(strings.TrimSpace(string(p)), `"`)
 	if quoted {
 		text += "…"
