@@ -283,17 +283,32 @@ func (s *serveCmd) alone() error {
 	return nil
 }
 
+// inFlagWords has a message name flags, which names the keys of a file that they stand for.
+var inFlagWords = strings.NewReplacer("tools: prompted (providers.upstream.tools)", "--tools prompted", "parser: hermes", "--parser hermes")
+
+// flagOf is the flag that a value came from; "" if it came from none.
+func (s *serveCmd) flagOf(path string) string {
+	switch {
+	case path == "listen" && s.Listen != "":
+		return "--listen (CALLGATE_LISTEN)"
+	case path == "admin.listen" && s.Admin != "":
+		return "--admin (CALLGATE_ADMIN)"
+	case s.Upstream == "":
+		return ""
+	}
+	return map[string]string{"providers.upstream.base_url": "--upstream", "providers.upstream.parser": "--parser", "providers.upstream.tools": "--tools",
+		"providers.upstream.raw_tool_text": "--raw-tool-text", "providers.upstream.server": "--raw-tool-text"}[path]
+}
+
 // inFlags names the flag where a problem is of what --upstream and its like have made.
 func (s *serveCmd) inFlags(err error) error {
 	var problems *config.Error
-	if s.Upstream == "" || !errors.As(err, &problems) {
+	if !errors.As(err, &problems) {
 		return err
 	}
 	for _, p := range problems.Problems {
-		key, of := strings.CutPrefix(p.Path, "providers.upstream.")
-		flag, known := map[string]string{"base_url": "--upstream", "parser": "--parser", "tools": "--tools", "raw_tool_text": "--raw-tool-text", "server": "--raw-tool-text"}[key]
-		if of && known {
-			return fmt.Errorf("%s: %s", flag, p.Message)
+		if flag := s.flagOf(p.Path); flag != "" {
+			return fmt.Errorf("%s: %s", flag, inFlagWords.Replace(p.Message))
 		}
 	}
 	return err

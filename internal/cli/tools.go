@@ -154,7 +154,7 @@ type toolError struct {
 func (t *toolsCallCmd) Run(e *env) error {
 	var object map[string]json.RawMessage
 	if err := json.Unmarshal([]byte(t.Arguments), &object); err != nil || object == nil {
-		return usageError{errors.New("the arguments are not a JSON object")}
+		return usageError{fmt.Errorf("the arguments %.80q are not a JSON object; write for example '{\"city\": \"Oslo\"}'", t.Arguments)}
 	}
 	c, err := t.catalogue(e)
 	if err != nil {
