@@ -1,8 +1,8 @@
 package config
 
 import (
-	"fmt"
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 	"unicode"

@@ -200,6 +200,7 @@ func TestKeyMistakes(t *testing.T) {
 		says               string
 	}{
 		"negative":          {"POST", "/admin/keys", `{"name":"n","max_tokens":-1}`, 400, "max_tokens is wrong"},
+		"a slip":            {"POST", "/admin/keys", `{"nam":"n"}`, 400, `The field \"nam\" is not known here; did you mean \"name\"?`},
 		"overflow":          {"POST", "/admin/keys", `{"name":"n","max_tokens":99999999999999999999}`, 400, "max_tokens"},
 		"a network":         {"POST", "/admin/keys", `{"name":"n","cidr":["10.0.0.0/99"]}`, 400, "cidr[0] is wrong"},
 		"no team":           {"POST", "/admin/keys", `{"name":"n","team":"none"}`, 400, `no team \"none\"`},
