@@ -2,6 +2,7 @@ package admit
 
 import (
 	"context"
+	"errors"
 	"sync"
 
 	"github.com/callgate/callgate/gateway"
@@ -150,6 +151,17 @@ func (a *account) tell(s *gateway.Summary) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.bill.tell(s)
+}
+
+// tellOf has an error that stands in the place of an answer say what was spent on those that were thrown away.
+func (a *account) tellOf(err error) {
+	var e *gateway.Error
+	if !errors.As(err, &e) || e.Summary == nil {
+		return
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	e.Summary.Spent = a.bill.spent
 }
 
 // isCut reports whether the answer is to end here.

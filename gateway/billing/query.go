@@ -125,7 +125,7 @@ func (q *Query) parameter(name string, values []string) error {
 func parseLimit(value string) (int, error) {
 	n, err := strconv.Atoi(value)
 	if err != nil || n < 1 || n > MaxLimit {
-		return 0, &QueryError{"limit", fmt.Sprintf("The value of limit must be a number from 1 to %d.", MaxLimit)}
+		return 0, &QueryError{"limit", fmt.Sprintf("The value of limit must be a number from 1 to %d, not %.40q.", MaxLimit, value)}
 	}
 	return n, nil
 }
@@ -134,7 +134,7 @@ func parseFormat(value string) (Format, error) {
 	if f := Format(value); f == JSON || f == CSV || f == JSONL {
 		return f, nil
 	}
-	return "", &QueryError{"format", "The value of format must be json, csv or jsonl."}
+	return "", &QueryError{"format", fmt.Sprintf("The value of format must be json, csv or jsonl, not %.40q.", value)}
 }
 
 // unknown names the parameters that there are.
@@ -205,7 +205,7 @@ func parseTime(name, value string) (time.Time, error) {
 			return t.UTC(), nil
 		}
 	}
-	return time.Time{}, &QueryError{name, fmt.Sprintf("The value of %s must be a time such as 2026-11-23T07:00:00Z, a day such as 2026-11-23, or a month such as 2026-11.", name)}
+	return time.Time{}, &QueryError{name, fmt.Sprintf("The value of %s must be a time such as 2026-11-23T07:00:00Z, a day such as 2026-11-23, or a month such as 2026-11, not %.40q.", name, value)}
 }
 
 // cursor is what a page ends with, as text.

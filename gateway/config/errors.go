@@ -85,6 +85,16 @@ func (r *report) written(p path) bool {
 	return ok
 }
 
+// beside names the key at p, of a value that makes another key useless, in a message: that it is the default's
+// where nobody has written it.
+func (r *report) beside(p path, value string) string {
+	_, key, _ := strings.Cut(string(p), ".")
+	if r.written(p) {
+		return fmt.Sprintf("with %s: %s", key, value)
+	}
+	return fmt.Sprintf("without %s, which is %s where it is left out", key, value)
+}
+
 // where names the place of another value in a message.
 func (r *report) where(p path) string {
 	if m := r.src.marks[p]; m.line > 0 {

@@ -53,10 +53,10 @@ func TestInline(t *testing.T) {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 	_, problems = decodeInline(t, "middle: 2MiB\nneded: b\nshare: 0\nlast: 0\n")
-	const wantProblems = `f:1:9: middle: the value is out of range; it may be from 1B to 1MiB, for example middle: 1KiB
+	const wantProblems = `f:1:9: middle: 2MiB is out of range; it may be from 1B to 1MiB, for example middle: 1KiB
 f:2:1: neded: unknown key "neded"; did you mean "needed"? known keys: first, middle, needed, share, list, last
-f:3:8: share: the value is out of range; it may be from 0.1 to 1, for example share: 0.5
-f:4:7: last: the value is out of range; it may be from 1 to 9, for example last: 7`
+f:3:8: share: 0 is out of range; it may be from 0.1 to 1, for example share: 0.5
+f:4:7: last: 0 is out of range; it may be from 1 to 9, for example last: 7`
 	if problems != wantProblems {
 		t.Errorf("got\n%s\nwant\n%s", problems, wantProblems)
 	}

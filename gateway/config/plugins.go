@@ -1,10 +1,13 @@
 package config
 
+// PluginDir is the default of [Plugins].Dir. It alone need not be there.
+const PluginDir = "./plugins.d"
+
 // Plugins says where WebAssembly plugins are and what they may use.
 type Plugins struct {
 	// Dir holds the plugins, *.wasm, relative to the working directory. Default
-	// ./plugins.d, which need not exist; "" loads none.
-	Dir string `yaml:"dir" default:"./plugins.d" doc:"Directory of *.wasm files, relative to the working directory; it need not exist. \"\" loads none."`
+	// ./plugins.d, which need not exist, as any other must; "" loads none.
+	Dir string `yaml:"dir" default:"./plugins.d" doc:"Directory of *.wasm files, relative to the working directory. The default need not exist; \"\" loads none."`
 	// Watch says whether Dir is watched: a new file takes over for new responses, and one
 	// that is not fit is refused while the version before it stays. Default true.
 	Watch bool `yaml:"watch" default:"true" doc:"Watch dir: new responses use a new file; one that is unfit is refused, and the version before it stays."`

@@ -118,7 +118,7 @@ func TestRouteChanged(t *testing.T) {
 	c := config.FromEnv(nil)
 	c.Defaults = config.Route{LoopGuard: "off", MaxRounds: 7, GuardThreshold: 2}
 	err := c.Validate()
-	const want = `environment: defaults.guard_threshold: the value is out of range; it may be from 0.05 to 1, for example guard_threshold: 0.8
+	const want = `environment: defaults.guard_threshold: 2 is out of range; it may be from 0.05 to 1, for example guard_threshold: 0.8
 environment: defaults.max_rounds: with loop_guard: off (defaults.loop_guard) this has no effect; write loop_guard: report here, or leave this out`
 	if err == nil || err.Error() != want {
 		t.Errorf("got\n%v\nwant\n%s", err, want)

@@ -1,7 +1,10 @@
 package config
 
 import (
+	"fmt"
 	"maps"
+	"reflect"
+	"strconv"
 
 	"github.com/callgate/callgate/gateway/internal/yamldoc"
 )
@@ -54,6 +57,17 @@ func (s *source) show(p path, value string) string {
 		return "the value of " + yamldoc.Quote(m.origin)
 	}
 	return yamldoc.Quote(value)
+}
+
+// number writes a number, size or duration for a message, and what it came from where that is the environment.
+func (s *source) number(p path, v reflect.Value) string {
+	if m := s.marks[p]; m.origin != "" {
+		return "the value of " + yamldoc.Quote(m.origin)
+	}
+	if v.Kind() == reflect.Float64 {
+		return strconv.FormatFloat(v.Float(), 'f', -1, 64)
+	}
+	return fmt.Sprint(v.Interface())
 }
 
 // path leads to a value.

@@ -78,12 +78,12 @@ func checkPlace(r *report, s Store) {
 		r.add(p.Key("kind"), "kind postgres needs a database; add for example url: ${DATABASE_URL}")
 	}
 	if !file && s.Path != "" {
-		r.add(p.Key("path"), "a path has no effect with kind: %s; write kind: sqlite, or leave it out", s.Kind)
+		r.add(p.Key("path"), "a path has no effect %s; write kind: sqlite, or leave it out", r.beside(p.Key("kind"), s.Kind))
 	}
 	switch {
 	case s.URL.IsZero():
 	case !database:
-		r.add(p.Key("url"), "a URL has no effect with kind: %s; write kind: postgres, or leave it out", s.Kind)
+		r.add(p.Key("url"), "a URL has no effect %s; write kind: postgres, or leave it out", r.beside(p.Key("kind"), s.Kind))
 	case !isPostgres(s.URL.Reveal()):
 		r.add(p.Key("url"), "the value is not a URL of a Postgres; write for example postgres://callgate@127.0.0.1:5432/callgate")
 	}

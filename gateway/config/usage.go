@@ -85,12 +85,12 @@ func (c *Config) checkUsagePlace(r *report) {
 		r.add(p.Key("store"), "store postgres needs a database; add for example url: ${DATABASE_URL}")
 	}
 	if u.Path != "" && u.Store != "sqlite" {
-		r.add(p.Key("path"), "a path has no effect with store: %s; write store: sqlite, or leave it out", u.Store)
+		r.add(p.Key("path"), "a path has no effect %s; write store: sqlite, or leave it out", r.beside(p.Key("store"), u.Store))
 	}
 	switch {
 	case u.URL.IsZero():
 	case u.Store != "postgres":
-		r.add(p.Key("url"), "a URL has no effect with store: %s; write store: postgres, or leave it out", u.Store)
+		r.add(p.Key("url"), "a URL has no effect %s; write store: postgres, or leave it out", r.beside(p.Key("store"), u.Store))
 	case !isPostgres(u.URL.Reveal()):
 		r.add(p.Key("url"), "the value is not a URL of a Postgres; write for example postgres://callgate@127.0.0.1:5432/callgate")
 	}

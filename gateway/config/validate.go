@@ -97,7 +97,7 @@ func checkField(r *report, p path, v reflect.Value, f field) {
 		return
 	}
 	if !f.inRange(v) {
-		r.add(p, "the value is out of range; it may be from %s to %s, for example %s", f.min, f.max, example(f))
+		r.add(p, "%s is out of range; it may be from %s to %s, for example %s", r.src.number(p, v), f.min, f.max, example(f))
 	}
 }
 

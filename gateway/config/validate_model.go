@@ -2,6 +2,7 @@ package config
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 	"unicode"
@@ -60,7 +61,7 @@ func checkParsers(r *report, p path, names Parsers) {
 		at := parserPath(p, names, i)
 		switch {
 		case !isParserName(name):
-			r.add(at, "%s is not the name of a parser: only a-z, 0-9, _, . and -", r.src.show(at, name))
+			r.add(at, "%s is not the name of a parser: only a-z, 0-9, _, . and -%s", r.src.show(at, name), lowerHint(r, at, name))
 		case len(names) > 1 && (name == Auto || name == None):
 			r.add(at, "%s stands alone, not in a list with names", r.src.show(at, name))
 		case slices.Index(names, name) < i:
@@ -75,6 +76,15 @@ func parserPath(p path, names Parsers, i int) path {
 		return p
 	}
 	return p.At(i)
+}
+
+// lowerHint says that a parser's name may be meant that is written with capitals.
+func lowerHint(r *report, p path, name string) string {
+	lower := strings.ToLower(name)
+	if !isParserName(lower) || r.src.find(p).origin != "" {
+		return ""
+	}
+	return fmt.Sprintf("; did you mean %q?", lower)
 }
 
 func isParserName(name string) bool {

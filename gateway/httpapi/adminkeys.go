@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,6 +19,7 @@ import (
 	"github.com/callgate/callgate/gateway"
 	"github.com/callgate/callgate/gateway/keys"
 	"github.com/callgate/callgate/gateway/limit"
+	"github.com/callgate/callgate/internal/spelling"
 )
 
 // The operator's paths for keys and teams.
@@ -459,8 +461,33 @@ func parseJSON(body []byte, into any) error {
 	what := "has a value of another type than this field takes"
 	if errors.Is(err, json.ErrUnknownName) {
 		what = "is not known here"
+		if near := slips.Near(place, membersOf(into)); len(near) > 0 {
+			what += fmt.Sprintf("; did you mean %q?", near[0])
+			return &gateway.Error{Kind: gateway.Invalid, Param: place, Message: fmt.Sprintf("The field %q %s", gateway.ExcerptOf(place, 80), what), Err: err}
+		}
 	}
 	return &gateway.Error{Kind: gateway.Invalid, Param: place, Message: fmt.Sprintf("The field %q %s.", gateway.ExcerptOf(place, 80), what), Err: err}
+}
+
+// slips finds the field that a wrong one may be a slip of.
+var slips = spelling.Rule{Most: 1, Longest: 64, Changes: func(word, _ string) int { return (len(word) + 2) / 3 }}
+
+// membersOf are the names of an object's members that are read into what v points to.
+func membersOf(v any) (names []string) {
+	t := reflect.TypeOf(v)
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	if t.Kind() != reflect.Struct {
+		return nil
+	}
+	for _, f := range reflect.VisibleFields(t) {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if name != "" && name != "-" {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // ofKeys reports whether a path takes bodies of keys and teams.

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -36,17 +37,25 @@ func (n *counter) answer(c echo.Context, body []byte, from protocol.Client) erro
 	if err != nil {
 		return err
 	}
-	if exact := n.ask(c, body, from); exact != nil {
+	exact, err := n.ask(c, body, from)
+	if err != nil {
+		return err
+	}
+	if exact != nil {
 		answer = exact
 	}
 	return c.JSONBlob(http.StatusOK, answer)
 }
 
-// ask is the upstream's own count, nil where there is none.
-func (n *counter) ask(c echo.Context, body []byte, from protocol.Client) []byte {
+// ask is the upstream's own count, nil where there is none. The error is one that says of the client's request that
+// it would not be answered either: nobody is asked, or may be.
+func (n *counter) ask(c echo.Context, body []byte, from protocol.Client) ([]byte, error) {
 	req, err := from.Limits.Parse(body, from.Room)
-	if err != nil || n.door.enter(c, req) != nil {
-		return nil
+	if err != nil {
+		return nil, err
+	}
+	if err := n.door.enter(c, req); err != nil {
+		return nil, err
 	}
 	req.Wishes.MaxRetries = new(int)
 	relay := &gateway.Relay{Method: http.MethodPost, Path: gateway.CountPath, Header: req.From.Header}
@@ -59,8 +68,11 @@ func (n *counter) ask(c echo.Context, body []byte, from protocol.Client) []byte 
 	ctx, cancel := context.WithTimeout(ctx, countTime)
 	defer cancel()
 	resp, err := n.gateway.Relay(ctx, req, relay, false)
+	if unasked(err) {
+		return nil, err
+	}
 	if err != nil {
-		return nil
+		return nil, nil
 	}
 	defer resp.Close()
 	var answer []byte
@@ -77,8 +89,14 @@ func (n *counter) ask(c echo.Context, body []byte, from protocol.Client) []byte 
 		Tokens *int `json:"input_tokens"`
 	}
 	if resp.Status != http.StatusOK || json.Unmarshal(answer, &count) != nil || count.Tokens == nil {
-		return nil
+		return nil, nil
 	}
 	recordOf(c).summary = resp.Summary
-	return answer
+	return answer, nil
+}
+
+// unasked reports whether an error is that a request goes nowhere: to no model that there is, or that the
+// client may ask for, or to no such arm.
+func unasked(err error) bool {
+	return err != nil && slices.Contains([]string{"model_not_found", "arm_not_found", "arm_not_allowed"}, gateway.AsError(err).Code)
 }

@@ -128,7 +128,7 @@ func New(cfg Config) (*Server, error) {
 	models{cfg.Gateway}.route(s.echo, d)
 	routeMessages(s.echo, x, &counter{cfg.Gateway, d, w})
 	routeResponses(s.echo, x, newParsers(cfg.State, responses.Options{Sealer: cfg.Sealer, Limits: cfg.Limits}))
-	(&library{cfg.State, b, cfg.Heartbeat}).route(s.echo, d)
+	(&storedAPI{cfg.State, b, cfg.Heartbeat}).route(s.echo, d)
 	return s, nil
 }
 

@@ -15,15 +15,15 @@ import (
 	"github.com/callgate/callgate/gateway/protocol/responses/state"
 )
 
-// library answers for what is stored of the Responses API.
-type library struct {
+// storedAPI answers for what is stored of the Responses API.
+type storedAPI struct {
 	state     *state.Service // nil: nothing is
 	bodies    *bodies
 	heartbeat time.Duration // as of an exchange
 }
 
 // route adds the paths of what is stored: of the Responses API, and of the Conversations API.
-func (l *library) route(to *echo.Echo, d *door) {
+func (l *storedAPI) route(to *echo.Echo, d *door) {
 	before := d.behind(tells(responses.Form))
 	one, items := responsesPath+"/:id", responsesPath+"/:id/input_items"
 	to.GET(one, l.getResponse, before...)
@@ -42,7 +42,7 @@ func (l *library) route(to *echo.Echo, d *door) {
 }
 
 // stored answers a request for something stored.
-func (l *library) stored(answer func(*state.Service, context.Context, state.Call) ([]byte, error)) echo.HandlerFunc {
+func (l *storedAPI) stored(answer func(*state.Service, context.Context, state.Call) ([]byte, error)) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		room := l.bodies.memory.Claim()
 		defer room.Close()
@@ -63,7 +63,7 @@ func (l *library) stored(answer func(*state.Service, context.Context, state.Call
 }
 
 // call reads a request for something stored.
-func (l *library) call(c echo.Context, room *inflight.Claim) (call state.Call, err error) {
+func (l *storedAPI) call(c echo.Context, room *inflight.Claim) (call state.Call, err error) {
 	if l.state == nil {
 		return call, &gateway.Error{Kind: gateway.NotFound, Message: "This gateway keeps no responses and no conversations (store.kind: off): send the whole conversation as input."}
 	}
@@ -77,7 +77,7 @@ func (l *library) call(c echo.Context, room *inflight.Claim) (call state.Call, e
 }
 
 // getResponse answers with a stored response, or with its events.
-func (l *library) getResponse(c echo.Context) error {
+func (l *storedAPI) getResponse(c echo.Context) error {
 	if c.QueryParam("stream") != "true" || l.state == nil {
 		return l.stored((*state.Service).GetResponse)(c)
 	}

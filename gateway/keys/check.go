@@ -63,7 +63,7 @@ func CheckName(name string) string {
 func (s *Scope) Check() (out []Problem) {
 	out = append(checkList("models", "the name of a model, or a pattern,", s.Models, checkPattern), checkList("tools", "a pattern of tools", s.Tools, checkPattern)...)
 	if s.MaxTokens < 0 || s.MaxTokens > MaxTokens {
-		out = append(out, whole("max_tokens", "the value is out of range; it may be from 1 to %d", MaxTokens))
+		out = append(out, whole("max_tokens", "%d is out of range; it may be from 1 to %d", s.MaxTokens, MaxTokens))
 	}
 	out = append(out, checkLimits(s.Limits)...)
 	if len(s.Labels) > maxLabels {

@@ -23,9 +23,9 @@ func (r *Runner) carryover(tenant string) carryover { return carryover{r.o.Keepe
 
 var errNoStore = errors.New("there is no store")
 
-// memory is what a turn leaves behind that the client has to go on with: it has seen its own
+// leftover is what a turn leaves behind that the client has to go on with: it has seen its own
 // calls, and not ours.
-type memory struct {
+type leftover struct {
 	Before  string `json:"before,omitempty"`  // messages in front of the turn, each with a comma
 	Calls   string `json:"calls,omitempty"`   // entries of tool_calls, each with a comma behind it
 	Results string `json:"results,omitempty"` // messages behind the turn, each with a comma in front
@@ -39,7 +39,7 @@ const (
 )
 
 // remember keeps what has run in a conversation, under the ids of all calls that the client gets.
-func (d carryover) remember(ctx context.Context, c *conversation.Conversation, m memory, calls []*call) error {
+func (d carryover) remember(ctx context.Context, c *conversation.Conversation, m leftover, calls []*call) error {
 	if d.keeper == nil {
 		return errNoStore
 	}

@@ -146,8 +146,8 @@ func toolEvent(kind string, c *call, t *toolserver.Tool) *event {
 }
 
 // left is what the rounds so far and the calls of this one leave behind.
-func (s *executor) left(w *work) memory {
-	m := memory{Before: string(s.ledger.before(s.offer))}
+func (s *executor) left(w *work) leftover {
+	m := leftover{Before: string(s.ledger.before(s.offer))}
 	for _, d := range w.done {
 		m.Calls += string(d.call.appendTo(nil)) + ","
 		m.Results += "," + string(resultMessage(d.call.id, s.offer.content(d, "")))

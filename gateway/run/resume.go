@@ -77,7 +77,7 @@ func (b *resumption) resume(ctx context.Context, req *gateway.Request) (*gateway
 }
 
 // isThere reports whether the conversation has one of the results already.
-func (m *memory) isThere(c *conversation.Conversation) bool {
+func (m *leftover) isThere(c *conversation.Conversation) bool {
 	for i := range c.Messages {
 		if c.Messages[i].Role != conversation.Tool {
 			continue
@@ -99,7 +99,7 @@ func (b *resumption) recall(ctx context.Context, c *conversation.Conversation, i
 			b.executor.sum.Warn("tool_results_forgotten")
 			return nil
 		}
-		var m memory
+		var m leftover
 		if body == nil || json.Unmarshal(body, &m) != nil {
 			continue
 		}

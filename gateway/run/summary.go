@@ -101,6 +101,7 @@ func (s *summary) failed(err error) error {
 	var e *gateway.Error
 	if errors.As(err, &e) && e.Summary != nil {
 		e.Summary.ToolRun = s.run
+		e.Summary.Spent = s.past.Spent.Plus(e.Summary.Spent)
 		for _, w := range s.own.Warnings {
 			e.Summary.Warn(w)
 		}

@@ -86,6 +86,8 @@ type Error struct {
 	Sent bool
 	// Again says that a second attempt may do better.
 	Again bool
+	// Cause is why, for operators alone: it may quote a server's own words. "" if nobody knows.
+	Cause string
 	Err   error // for the log
 }
 

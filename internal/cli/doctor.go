@@ -38,6 +38,9 @@ func (d *doctorCmd) Run(e *env) error {
 
 // server asks one server, and prints what to write for it.
 func (d *doctorCmd) server(ctx context.Context, e *env) error {
+	if _, ok := os.LookupEnv(d.KeyEnv); d.KeyEnv != "" && !ok {
+		return usageError{fmt.Errorf("--key-env: there is no environment variable %q; set it, or leave --key-env out if the server wants no key", d.KeyEnv)}
+	}
 	base, err := baseURL(d.URL, "http://127.0.0.1:8000/v1")
 	if err != nil {
 		return usageError{err}

@@ -174,6 +174,9 @@ func (x *examination) provider(ctx context.Context, name string, p config.Provid
 	if base, err := url.Parse(p.BaseURL); err == nil && base.Scheme == "http" && !p.APIKey.IsZero() && !netaddr.LoopbackListener(base.Hostname()) {
 		x.doubt(what, "its key goes unencrypted to "+base.Host, "use https:, unless nobody else is on that network")
 	}
+	if doubt := keyDoubt(p); doubt != "" {
+		x.doubt(what, doubt, "leave api_key out if the server checks none, or write the whole of it")
+	}
 	provider, err := newProvider(name, p)
 	if err != nil {
 		x.wrong(what, err, "")
@@ -370,7 +373,11 @@ func (x *examination) toolServers(ctx context.Context, file string) {
 	for _, s := range c.Status() {
 		what := "tool server " + s.Name
 		if !s.Up {
-			x.wrong(what, errors.New(s.Problem), "start it, or correct its url or command; until then models are not offered its tools")
+			do := "start it, or correct its url"
+			if len(x.cfg.ToolServers[s.Name].Command) > 0 {
+				do = "correct its command, env or directory"
+			}
+			x.wrong(what, errors.New(s.Why()), do+"; until then models are not offered its tools")
 			continue
 		}
 		x.good(what, fmt.Sprintf("%d tools", len(s.Tools)))

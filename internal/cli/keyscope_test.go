@@ -200,6 +200,7 @@ func TestKeyMistakes(t *testing.T) {
 		says               string
 	}{
 		"negative":          {"POST", "/admin/keys", `{"name":"n","max_tokens":-1}`, 400, "max_tokens is wrong"},
+		"a slip":            {"POST", "/admin/keys", `{"nam":"n"}`, 400, `The field \"nam\" is not known here; did you mean \"name\"?`},
 		"overflow":          {"POST", "/admin/keys", `{"name":"n","max_tokens":99999999999999999999}`, 400, "max_tokens"},
 		"a network":         {"POST", "/admin/keys", `{"name":"n","cidr":["10.0.0.0/99"]}`, 400, "cidr[0] is wrong"},
 		"no team":           {"POST", "/admin/keys", `{"name":"n","team":"none"}`, 400, `no team \"none\"`},
@@ -315,6 +316,9 @@ func TestKeyScopes(t *testing.T) {
 		r := g.do(g.request("POST", c.path, c.body, header...))
 		if r.status != c.status || r.status != 200 && r.code() != c.code {
 			t.Errorf("%s: got %d %s, want %d %s", c.name, r.status, r.body, c.status, c.code)
+		}
+		if own := map[string]string{"/v1/responses": "max_output_tokens", "/v1/messages": "max_tokens"}[c.path]; own != "" && strings.Contains(c.name, "too many") && !strings.Contains(r.body, `The field \"`+own+`\" is 101`) {
+			t.Errorf("%s: got %s, want the client's own field", c.name, r.body)
 		}
 		if asked := u.count() > before; asked != (c.status == 200) {
 			t.Errorf("%s: got an upstream that was asked: %v", c.name, asked)

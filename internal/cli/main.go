@@ -99,6 +99,9 @@ func chosen(err error) (path []string) {
 // mistake is what a mistake on the command line says, with the values that a flag takes as people
 // write them. The empty one, of a flag that is not given, is not named.
 func mistake(err error) string {
+	if flag, _, missing := strings.Cut(err.Error(), `: expected `); missing && strings.HasSuffix(err.Error(), `but got "EOL" (<EOL>)`) {
+		return flag + " needs a value, and nothing follows it"
+	}
 	said, values, ok := strings.Cut(err.Error(), " must be one of ")
 	if !ok {
 		return err.Error()

@@ -203,6 +203,18 @@ func TestMessagesBeside(t *testing.T) {
 	if counts[1] <= counts[0]+5 || counts[2] <= counts[0]+10 {
 		t.Errorf("got the counts %v: the system and the tools count", counts)
 	}
+	for _, header := range [][]string{nil, {"x-callgate-max-retries", "many"}} { // a request that would not be answered is not counted
+		model := "no-such-model"
+		if header != nil {
+			model = "m"
+		}
+		body := `{"model":"` + model + `","max_tokens":5,"messages":[{"role":"user","content":"hi"}]}`
+		want, got := g.do(g.request("POST", "/v1/messages", body, header...)), g.do(g.request("POST", "/v1/messages/count_tokens", body, header...))
+		said := func(r result) string { before, _, _ := strings.Cut(r.body, `"request_id"`); return before }
+		if want.status == 200 || got.status != want.status || said(got) != said(want) {
+			t.Errorf("%v: got %d %s, want %d %s", header, got.status, got.body, want.status, want.body)
+		}
+	}
 	if r := g.do(g.request("POST", "/v1/messages/count_tokens", `{"model":"m","messages":3}`)); r.status != 400 || !strings.Contains(r.body, `"invalid_request_error"`) {
 		t.Errorf("got status %d and %s", r.status, r.body)
 	}

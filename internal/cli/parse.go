@@ -16,6 +16,7 @@ import (
 	"github.com/callgate/callgate/gateway"
 	"github.com/callgate/callgate/gateway/chain"
 	"github.com/callgate/callgate/gateway/config"
+	"github.com/callgate/callgate/internal/spelling"
 	"github.com/callgate/callgate/sdk/abi"
 )
 
@@ -96,6 +97,9 @@ func (p *parseCmd) Run(e *env) error {
 		if defaults.Tools, err = os.ReadFile(p.Tools); err != nil {
 			return usageError{err}
 		}
+	}
+	if _, err := source.specFor(*defaults.Parser, p.Reasoning); err != nil { // before anything is read
+		return usageError{fmt.Errorf("--parser: %w", err)}
 	}
 	if p.Check {
 		return p.check(e, source, defaults)
@@ -258,12 +262,22 @@ func (p *parsers) specFor(names nameOrNames, reasoning string) (gateway.ParserSp
 			return gateway.ParserSpec{}, fmt.Errorf("%q stands alone, not in a list with names", name)
 		}
 		if name != config.Auto && name != config.None && !slices.Contains(known, name) {
-			return gateway.ParserSpec{}, fmt.Errorf("there is no parser %q; callgate plugin list shows those that there are", name)
+			return gateway.ParserSpec{}, noParser(name, known)
 		}
 	}
 	spec := parserSpec(config.Parsers(names), reasoning)
 	spec.Reasoning = reasoning != "none"
 	return spec, nil
+}
+
+// noParser says that there is no parser of a name, and which may be meant.
+func noParser(name string, known []string) error {
+	slips := spelling.Rule{Most: 1, Longest: 64, Changes: func(word, _ string) int { return (len(word) + 2) / 3 }} // as in a configuration
+	hint := ""
+	if near := slips.Near(name, known); len(near) > 0 {
+		hint = fmt.Sprintf("did you mean %q? ", near[0])
+	}
+	return fmt.Errorf("there is no parser %q; %scallgate plugin list shows those that there are", name, hint)
 }
 
 func output(m *chain.Message, report *chain.Report, id json.RawMessage, finish openai.FinishReason) *parseOut {

@@ -13,6 +13,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -67,6 +68,8 @@ type plugged struct {
 	loaded    chan struct{} // closed when loading is over
 	failed    atomic.Pointer[error]
 	current   atomic.Pointer[parsers] // of the configuration that is in force
+	once      sync.Once               // loadOnce
+	begun     sync.WaitGroup          // a load that began before the gateway serves
 }
 
 // newParsers makes a plugin host as the configuration says. load fills it. took is
@@ -224,6 +227,15 @@ func (p *parsers) load(ctx context.Context, strict bool) (err error) {
 	}
 	if slices.ContainsFunc(p.host.Modules(), func(m plugins.ModuleInfo) bool { return m.Code != plugins.CodeShared }) {
 		debug.FreeOSMemory() // loading takes more than serving
+	}
+	return nil
+}
+
+// loadOnce loads as load does, unless that was done, and gives its error.
+func (p *parsers) loadOnce(ctx context.Context) error {
+	p.once.Do(func() { _ = p.load(ctx, false) })
+	if err := p.failed.Load(); err != nil {
+		return *err
 	}
 	return nil
 }

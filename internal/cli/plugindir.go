@@ -5,7 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -36,11 +38,31 @@ func (p *plugged) prepare(c config.Plugins, cache string, log *slog.Logger) erro
 	if c.Dir == "" {
 		return nil
 	}
+	if err := namedDir(c.Dir); err != nil {
+		return err
+	}
 	policy, err := trust.New(trust.Require(c.Require), c.Pins, c.MinisignKeys)
 	if err != nil {
 		return fmt.Errorf("plugins: %w", err)
 	}
 	p.folder = folder.New(folder.Options{Dir: c.Dir, Host: p.host, Trust: policy.Check, Accept: func(infos []plugins.Info) error { return p.current.Load().accept(infos) }, Log: log})
+	return nil
+}
+
+// namedDir refuses a directory of plugins that somebody has named and that is not there. The default need not be
+// there, also where it is written out, as callgate check prints it.
+func namedDir(dir string) error {
+	if filepath.Clean(dir) == filepath.Clean(config.PluginDir) {
+		return nil
+	}
+	switch info, err := os.Stat(dir); {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("plugins.dir: there is no directory %q, seen from where the gateway runs: make it, correct the path, or leave it out", dir)
+	case err != nil:
+		return fmt.Errorf("plugins.dir: %w", err)
+	case !info.IsDir():
+		return fmt.Errorf("plugins.dir: %q is not a directory: name the one that has the *.wasm files", dir)
+	}
 	return nil
 }
 

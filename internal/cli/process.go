@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/callgate/callgate/gateway"
@@ -129,6 +131,11 @@ func (p *process) apply(v *edition) {
 	p.memory.SetLimit(memoryBudget(cfg.Limits))
 	if doubt := memoryDoubt(cfg.Limits); doubt != "" {
 		p.log.Warn(doubt)
+	}
+	for _, name := range slices.Sorted(maps.Keys(cfg.Providers)) {
+		if doubt := keyDoubt(cfg.Providers[name]); doubt != "" {
+			p.log.Warn(doubt, "provider", name)
+		}
 	}
 	p.uploads.SetLimit(uploadBudget(cfg.Limits))
 	p.accounts.book.SetPrices(v.prices)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/callgate/callgate/gateway"
 	"github.com/callgate/callgate/gateway/config"
+	"github.com/callgate/callgate/internal/redact"
 	"github.com/callgate/callgate/providers/anthropic"
 	"github.com/callgate/callgate/providers/azure"
 	"github.com/callgate/callgate/providers/demo"
@@ -76,4 +77,14 @@ func reveal(secrets map[string]config.Secret) map[string]string {
 		out[key] = value.Reveal()
 	}
 	return out
+}
+
+// keyDoubt says that the key of a provider is too short to be one, and so is kept out of nothing that is said; "" if
+// it is not.
+func keyDoubt(p config.Provider) string {
+	n := len(p.APIKey.Reveal())
+	if n == 0 || n >= redact.Shortest {
+		return ""
+	}
+	return fmt.Sprintf("api_key is too short to be a secret, with %d of at least %d characters, and is not kept out of errors and the log", n, redact.Shortest)
 }

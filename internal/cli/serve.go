@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -41,27 +42,55 @@ func (s *serveCmd) Run(e *env) error {
 	}
 	log, level := newLogger(e.stderr, cfg.Log)
 	stdlog.SetFlags(0)
-	stdlog.SetOutput(library{log})
+	stdlog.SetOutput(standardLog{log})
 	redis.LogTo(log)
 	sys, err := wire(e.ctx, cfg, log)
 	if err != nil {
 		return usageError{err}
 	}
 	sys.reloads.from(s.configuration, s.Config, level)
+	if err := s.checkParser(e.ctx, sys.parsers); err != nil {
+		return usageError{errors.Join(err, sys.close(e.ctx))}
+	}
 	listeners, err := listen(e.ctx, cfg, log)
 	if err != nil {
+		sys.parsers.begun.Wait()
 		return usageError{errors.Join(err, sys.close(e.ctx))}
 	}
 	greet(e, listeners, cfg)
 	return sys.serve(e.ctx, listeners, cfg, log, hups)
 }
 
-// library takes what packages write to the standard log: net/http quotes there what an
+// flagPatience is how long the start waits for parsers so that a wrong --parser is said before the gateway
+// listens. Where they take longer, which is where they are compiled, it is said when they are there.
+const flagPatience = 2 * time.Second
+
+// checkParser says whether there is a parser of the name in --parser.
+func (s *serveCmd) checkParser(ctx context.Context, p *parsers) error {
+	if s.Upstream == "" || s.Parser == config.Auto || s.Parser == config.None {
+		return nil
+	}
+	p.begun.Go(func() { _ = p.loadOnce(ctx) })
+	late := time.NewTimer(flagPatience)
+	defer late.Stop()
+	select {
+	case <-p.loaded:
+	case <-late.C:
+		return nil
+	}
+	if known := p.names(p.host.Parsers()); len(known) > 0 && !slices.Contains(known, s.Parser) {
+		p.begun.Wait()
+		return fmt.Errorf("--parser: %w", noParser(s.Parser, known))
+	}
+	return nil
+}
+
+// standardLog takes what packages write to the standard log: net/http quotes there what an
 // upstream sends unasked. Nothing of what is quoted goes on.
-type library struct{ log *slog.Logger }
+type standardLog struct{ log *slog.Logger }
 
 // Write implements io.Writer.
-func (l library) Write(p []byte) (int, error) {
+func (l standardLog) Write(p []byte) (int, error) {
 	text, _, quoted := strings.Cut(strings.TrimSpace(string(p)), `"`)
 	if quoted {
 		text += "…"
@@ -117,7 +146,7 @@ func (sys *system) serve(ctx context.Context, l listeners, cfg *config.Config, l
 	loaded, watched := make(chan error, 1), make(chan struct{})
 	go func() {
 		defer close(watched)
-		err := sys.parsers.load(ctx, false)
+		err := sys.parsers.loadOnce(ctx)
 		loaded <- err
 		sys.parsers.follow(ctx, err == nil && cfg.Plugins.Watch)
 	}()
@@ -227,10 +256,62 @@ func (s *serveCmd) configuration() (*config.Config, error) {
 	if s.Reload != "" {
 		cfg.Reload = s.Reload
 	}
+	if err := s.alone(); err != nil {
+		return nil, err
+	}
 	if s.Upstream != "" {
 		cfg.AddUpstream("upstream", config.Upstream{URL: s.Upstream, Parser: s.Parser, Tools: s.Tools, RawTextOf: s.RawToolText})
 	}
-	return cfg, cfg.Validate()
+	return cfg, s.inFlags(cfg.Validate())
+}
+
+// alone refuses flags that say how --upstream is, where there is none.
+func (s *serveCmd) alone() error {
+	if s.Upstream != "" {
+		return nil
+	}
+	for _, flag := range []struct{ name, env, value, fallback string }{
+		{"--parser", "CALLGATE_PARSER", s.Parser, config.Auto},
+		{"--tools", "CALLGATE_TOOLS", s.Tools, config.Auto},
+		{"--raw-tool-text", "CALLGATE_RAW_TOOL_TEXT", s.RawToolText, ""},
+	} {
+		if flag.value != flag.fallback {
+			return fmt.Errorf("%s (%s) is %q, and says how --upstream is, which is missing: add --upstream URL, or leave it out; in a file it is a key of the target",
+				flag.name, flag.env, flag.value)
+		}
+	}
+	return nil
+}
+
+// inFlagWords has a message name flags, which names the keys of a file that they stand for.
+var inFlagWords = strings.NewReplacer("tools: prompted (providers.upstream.tools)", "--tools prompted", "parser: hermes", "--parser hermes")
+
+// flagOf is the flag that a value came from; "" if it came from none.
+func (s *serveCmd) flagOf(path string) string {
+	switch {
+	case path == "listen" && s.Listen != "":
+		return "--listen (CALLGATE_LISTEN)"
+	case path == "admin.listen" && s.Admin != "":
+		return "--admin (CALLGATE_ADMIN)"
+	case s.Upstream == "":
+		return ""
+	}
+	return map[string]string{"providers.upstream.base_url": "--upstream", "providers.upstream.parser": "--parser", "providers.upstream.tools": "--tools",
+		"providers.upstream.raw_tool_text": "--raw-tool-text", "providers.upstream.server": "--raw-tool-text"}[path]
+}
+
+// inFlags names the flag where a problem is of what --upstream and its like have made.
+func (s *serveCmd) inFlags(err error) error {
+	var problems *config.Error
+	if !errors.As(err, &problems) {
+		return err
+	}
+	for _, p := range problems.Problems {
+		if flag := s.flagOf(p.Path); flag != "" {
+			return fmt.Errorf("%s: %s", flag, inFlagWords.Replace(p.Message))
+		}
+	}
+	return err
 }
 
 // greet says where the gateway is and how to try it.

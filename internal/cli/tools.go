@@ -154,7 +154,7 @@ type toolError struct {
 func (t *toolsCallCmd) Run(e *env) error {
 	var object map[string]json.RawMessage
 	if err := json.Unmarshal([]byte(t.Arguments), &object); err != nil || object == nil {
-		return usageError{errors.New("the arguments are not a JSON object")}
+		return usageError{fmt.Errorf("the arguments %.80q are not a JSON object; write for example '{\"city\": \"Oslo\"}'", t.Arguments)}
 	}
 	c, err := t.catalogue(e)
 	if err != nil {
@@ -267,7 +267,7 @@ func (t *toolsDiffCmd) Run(e *env) error {
 	changes, away := c.Diff(), false
 	for _, s := range c.Status() {
 		if !s.Up {
-			fmt.Fprintf(e.stderr, "%s: %s\n", s.Name, oneLine(s.Problem, 500))
+			fmt.Fprintf(e.stderr, "%s: %s\n", s.Name, oneLine(s.Why(), 900))
 			away = true
 		}
 	}

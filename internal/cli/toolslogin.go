@@ -1,12 +1,16 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"net"
 	"net/http"
 	"net/url"
 	"os"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/callgate/callgate/gateway/config"
@@ -34,7 +38,7 @@ func (t *toolsLoginCmd) Run(e *env) error {
 	s, ok := cfg.ToolServers[t.Server]
 	switch {
 	case !ok:
-		return usageError{fmt.Errorf("%s has no tool server %q", t.Config, t.Server)}
+		return usageError{fmt.Errorf("%s has no tool server %q; tool_servers has %s", t.Config, t.Server, cmp.Or(strings.Join(slices.Sorted(maps.Keys(cfg.ToolServers)), ", "), "none"))}
 	case s.OAuth.Grant != "authorization_code":
 		return usageError{fmt.Errorf("tool server %q has no oauth with grant: authorization_code", t.Server)}
 	}

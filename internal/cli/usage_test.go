@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/callgate/callgate/gateway"
 	"github.com/callgate/callgate/gateway/billing"
 	"github.com/callgate/callgate/gateway/limit"
 )
@@ -114,6 +115,42 @@ func usageConfig(t *testing.T, url, more string) string {
 	prices := writePrices(t, t.TempDir())
 	return fmt.Sprintf("providers:\n  up: {type: openai, base_url: %q, api_key: sk-upstream, retry: {max_retries: 2, base_delay: 1ms}}\nmodels: {m: {targets: [{provider: up, model: real}]}}\n"+
 		"admin: {listen: \"127.0.0.1:0\"}\nprices: %q\n%s", url, prices, more)
+}
+
+// TestUsageOfErrors holds that an error says what the answers have cost that it stands in the place of, over every
+// protocol, and nothing where no upstream bills anything, or the price is not known.
+func TestUsageOfErrors(t *testing.T) {
+	t.Parallel()
+	b := &biller{}
+	url := upstream(t, func(w http.ResponseWriter, r received) {
+		if strings.Contains(r.body, "refused") {
+			w.WriteHeader(http.StatusInternalServerError)
+			io.WriteString(w, `{"error":{"message":"no"}}`)
+			return
+		}
+		_, usage := b.next()
+		w.Header().Set("content-type", "application/json")
+		fmt.Fprintf(w, `{"id":"c","object":"chat.completion","choices":[{"index":0,"message":{"role":"assistant","content":""},"finish_reason":"stop"}],"usage":%s}`, usage)
+	})
+	g := serve(t, usageConfig(t, url, "usage: {store: memory}\n"))
+	for path, body := range map[string]string{
+		"/v1/chat/completions": `{"model":"%s","messages":[{"role":"user","content":"%s"}]}`,
+		"/v1/responses":        `{"model":"%s","input":"%s"}`,
+		"/v1/messages":         `{"model":"%s","max_tokens":99,"messages":[{"role":"user","content":"%s"}]}`,
+	} {
+		before := b.total()
+		r := g.do(g.request("POST", path, fmt.Sprintf(body, "m", "hi")))
+		spent := gateway.Dollars(b.total() - before)
+		if r.status != http.StatusBadGateway || r.header.Get("X-Callgate-Cost") != "usd="+spent {
+			t.Errorf("%s: got %d with the cost %q after %s attempts, want usd=%s: %s", path, r.status, r.header.Get("X-Callgate-Cost"), r.header.Get("X-Callgate-Attempts"), spent, r.body)
+		}
+		for model, text := range map[string]string{"m": "refused", "up/nobody-knows": "hi"} {
+			r := g.do(g.request("POST", path, fmt.Sprintf(body, model, text)))
+			if r.status < 500 || r.header.Get("X-Callgate-Cost") != "" {
+				t.Errorf("%s, %s: got %d with the cost %q, want none", path, text, r.status, r.header.Get("X-Callgate-Cost"))
+			}
+		}
+	}
 }
 
 // TestUsage holds that the ledger has what the upstream billed, to the nano-dollar, through the whole program: whole

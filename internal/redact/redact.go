@@ -11,6 +11,12 @@
 // The first three may be around each other and around the last two, four deep: JSON often holds
 // JSON as a string. A secret in another form, such as quoted-printable, or in pieces, is not found:
 // whoever wants to tell a secret that he knows always can.
+//
+// What is shorter than [Shortest] is no secret, and stays: "x" and "-" are what people write for a server that wants
+// a key and checks none. Marks in the place of each x of a text make it unreadable, and hide nothing: what is left of
+// the words says which letter is missing, and whoever wants to find so short a key tries them all. It is not refused
+// either, since such servers are many; who takes a secret from an operator says that it is too short to be one. From
+// Shortest on a leak is worse than a text that is hard to read, so "none" is taken out of every sentence.
 package redact
 
 import (
@@ -26,6 +32,9 @@ const Mark = "[redacted]"
 // minEncoded is the length in bytes from which secrets are looked for in base64 and hexadecimal:
 // what a shorter one looks like there, with what depends on its neighbours left out, may be a word.
 const minEncoded = 8
+
+// Shortest is the length in bytes of the shortest text that is taken for a secret.
+const Shortest = 4
 
 // Secrets are what must not be seen. The zero value has none. It is safe for concurrent use.
 type Secrets struct{ needles []needle }
@@ -52,10 +61,10 @@ const (
 // twofold are the characters of a form that may also be written as another one.
 var twofold = [...]string{asIs: "", inBase64: "+/", inHex: "abcdef"}
 
-// New returns the secrets of a list. Empty ones are left out.
+// New returns the secrets of a list. Those that are too short to be any are left out.
 func New(list []string) (s Secrets) {
 	for _, secret := range list {
-		if secret == "" {
+		if len(secret) < Shortest {
 			continue
 		}
 		s.needles = append(s.needles, newNeedle(secret, asIs))

@@ -71,6 +71,17 @@ var encodings = map[string]func(s string) string{
 	},
 }
 
+// TestShort holds that a text in which a placeholder for a key stands can be read, and that what is longer is taken out.
+func TestShort(t *testing.T) {
+	t.Parallel()
+	const text = "The upstream refused the key x of xerox: none is sk-1."
+	for secret, want := range map[string]string{"": text, "x": text, "of": text, "the": text, "none": "The upstream refused the key x of xerox: [redacted] is sk-1.", "sk-1": "The upstream refused the key x of xerox: none is [redacted]."} {
+		if got := New([]string{secret}).Out(text); got != want {
+			t.Errorf("%q: got %q, want %q", secret, got, want)
+		}
+	}
+}
+
 func TestOut(t *testing.T) {
 	t.Parallel()
 	s := New([]string{"", secret})

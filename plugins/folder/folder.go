@@ -105,6 +105,7 @@ type file struct {
 	err    error  // why it is not loaded
 	cancel func() // ends the load that is under way; nil: none is
 	before File   // what was said before the load
+	told   stamp  // what was there when a refusal was logged last
 }
 
 // stamp tells versions of a file, and of its signature, apart without reading them. The
@@ -408,6 +409,10 @@ func (f *Folder) refuse(k *file, err error) {
 	reason, _, _ := strings.Cut(err.Error(), "\n")
 	k.err = err
 	k.set(state, reason)
+	if k.before.State == state && k.before.Reason == reason && k.told.equal(k.seen) {
+		return // it was tried once more, since others have changed
+	}
+	k.told = k.seen
 	f.o.Log.Warn("plugin refused", "plugin", k.Name, "reason", reason, "older_stays", state == Stale)
 }
 

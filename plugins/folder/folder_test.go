@@ -5,10 +5,12 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -170,6 +172,48 @@ func TestRefusedFileLeavesTheOldOne(t *testing.T) {
 	w.await("the collision", func() bool {
 		return strings.Contains(w.file("y.wasm", folder.Refused).Reason, `parser name "a" is taken by plugin`)
 	})
+}
+
+// TestRefusedOnce holds that a refusal is logged once, however often the file is tried, and again
+// when the file has changed.
+func TestRefusedOnce(t *testing.T) {
+	t.Parallel()
+	said := new(testLog)
+	w := watch(t, folder.Options{Log: slog.New(slog.NewTextHandler(said, nil))}, nil)
+	w.mkdir()
+	w.write("x.wasm", guest("a"))
+	w.file("x.wasm", folder.Loaded)
+	w.write("y.wasm", guest("a"))
+	w.file("y.wasm", folder.Refused)
+	for _, name := range []string{"b", "c", "d"} { // each of them has y.wasm tried again
+		last := w.file("y.wasm", folder.Refused).Since
+		w.write(name+".wasm", guest(name))
+		w.file(name+".wasm", folder.Loaded)
+		w.await("another try", func() bool { return w.file("y.wasm", folder.Refused).Since.After(last) })
+	}
+	if n := strings.Count(said.String(), "is taken by plugin"); n != 1 {
+		t.Errorf("it is logged %d times, want once:\n%s", n, said)
+	}
+	w.write("y.wasm", append(guest("a"), 0, 1, 0)) // an empty section behind it
+	w.await("the changed file's refusal", func() bool { return strings.Count(said.String(), "is taken by plugin") == 2 })
+}
+
+// testLog keeps what is logged.
+type testLog struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (l *testLog) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+func (l *testLog) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
 }
 
 func TestComeAndGo(t *testing.T) {

@@ -21,7 +21,7 @@ type answer struct {
 	source    source
 	pipeline  *Pipeline
 	out       outlet
-	flow
+	progress
 	busy time.Time // since the upstream was last waited for
 	ending
 }
@@ -33,8 +33,8 @@ type source struct {
 	cancel context.CancelFunc // ends the upstream's answer; nil unless its usage is wanted in any case
 }
 
-// flow is how far an answer has come.
-type flow struct {
+// progress is how far an answer has come.
+type progress struct {
 	more     bool // the upstream's next frame is already here
 	owed     bool // a flush, for what was given out
 	finished bool // the stages know that the answer is complete

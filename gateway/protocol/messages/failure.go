@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"github.com/callgate/callgate/gateway"
+	"github.com/callgate/callgate/gateway/protocol"
 	"github.com/callgate/callgate/gateway/wire"
 )
 
@@ -54,9 +55,16 @@ func appendFailure(dst []byte, e *gateway.Error, requestID string) []byte {
 	return append(dst, "\n\n"...)
 }
 
+// ownFields are the fields of a request for a message that have another name in its chat completion.
+var ownFields = protocol.Fields{
+	"max_completion_tokens": "max_tokens", "stream_options": "stream", "stop": "stop_sequences", "reasoning_effort": "thinking",
+	"response_format": "output_config.format", "parallel_tool_calls": "tool_choice.disable_parallel_tool_use",
+	"tool_choice.function": "tool_choice", "tool_choice.function.name": "tool_choice.name", "user": "metadata.user_id",
+}
+
 // message is what there is to say of an error: of a refusal the upstream's own words.
 func message(e *gateway.Error) string {
-	text, code := e.Message, e.Code
+	text, code := ownFields.Message(e), e.Code
 	if len(e.Body) > 0 {
 		if said, own := refusal(e.Body); said != "" {
 			text, code = said, own

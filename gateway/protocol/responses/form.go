@@ -2,7 +2,6 @@ package responses
 
 import (
 	"net/http"
-	"strings"
 
 	"github.com/callgate/callgate/gateway"
 	"github.com/callgate/callgate/gateway/protocol"
@@ -26,27 +25,17 @@ var Form = &protocol.Form{
 func failure(e *gateway.Error) []byte {
 	if own := object(e.Body).get("error"); isObject(own) && wire.IsObject(e.Body) {
 		if message := wire.Unquote(object(own).get("message")); message != "" {
-			return failureOf(message, textOr(object(own).get("type"), e.Type()), paramOf(wire.Unquote(object(own).get("param"))), textOr(object(own).get("code"), e.CodeOrDefault()))
+			return failureOf(message, textOr(object(own).get("type"), e.Type()), ownFields.Place(wire.Unquote(object(own).get("param"))), textOr(object(own).get("code"), e.CodeOrDefault()))
 		}
 	}
-	return failureOf(e.Message, e.Type(), paramOf(e.Param), e.CodeOrDefault())
+	return failureOf(ownFields.Message(e), e.Type(), ownFields.Place(e.Param), e.CodeOrDefault())
 }
 
-// paramOf is the place in a request for a response that a place in its chat completion came
-// from, as far as one can tell.
-func paramOf(param string) string {
-	head, _, _ := strings.Cut(param, "[")
-	switch head, _, _ = strings.Cut(head, "."); head {
-	case "messages":
-		return "input"
-	case "response_format":
-		return "text.format"
-	case "max_completion_tokens", "max_tokens":
-		return "max_output_tokens"
-	case "reasoning_effort":
-		return "reasoning.effort"
-	}
-	return param
+// ownFields are the fields of a request for a response that have another name in its chat completion.
+var ownFields = protocol.Fields{
+	"messages": "input", "stream_options": "stream", "max_completion_tokens": "max_output_tokens", "max_tokens": "max_output_tokens",
+	"reasoning_effort": "reasoning.effort", "response_format": "text.format", "verbosity": "text.verbosity", "logprobs": "include",
+	"tool_choice.function": "tool_choice", "tool_choice.function.name": "tool_choice.name",
 }
 
 // upstreamFailure is the error that an upstream sends in the place of a chunk.

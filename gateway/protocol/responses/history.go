@@ -11,19 +11,19 @@ import (
 // translation makes messages of items. What the model has said in one turn, which Responses
 // has several items for, is one message.
 type translation struct {
-	tools   *toolReader
-	vault   vault
-	remarks *remarks
-	system  []byte // what stands between the quotes of the first message's text
-	leading bool   // nothing but instructions has come yet
-	list    []*message
-	open    *message            // the model's, that the next of its items goes into
-	calls   map[string]*message // by the id of the call
-	ours    ours
+	tools    *toolReader
+	vault    vault
+	remarks  *remarks
+	system   []byte // what stands between the quotes of the first message's text
+	leading  bool   // nothing but instructions has come yet
+	list     []*message
+	open     *message            // the model's, that the next of its items goes into
+	calls    map[string]*message // by the id of the call
+	ownTools ownTools
 }
 
-// ours is what a history has of the tools that this gateway runs.
-type ours struct {
+// ownTools is what a history has of the tools that this gateway runs.
+type ownTools struct {
 	listed map[string]bool // servers whose tools it has listed
 	ran    bool            // it has calls that this gateway has made
 }

@@ -27,7 +27,7 @@ type machine struct {
 func newMachine(r *Request, summary *gateway.Summary, e events) machine {
 	asked := r.Includes(encryptedReasoning)
 	return machine{
-		events: e, response: r.id, summary: summary, listed: r.ours.listed,
+		events: e, response: r.id, summary: summary, listed: r.ownTools.listed,
 		calls:    calls{tools: &r.tools, response: r.id},
 		thinking: thinking{vault: r.vault(), asked: asked, stored: r.Stored},
 		output:   output{asked: asked},

@@ -34,7 +34,7 @@ func (r *Request) Foreign() *gateway.Error { return r.remarks.foreign }
 // nativeBody is the request for an upstream that speaks the Responses API, nil if there is none: the
 // client's body, with earlier items in front of its own, and without what is this gateway's alone.
 func (r *Request) nativeBody() []byte {
-	if r.ours.ran {
+	if r.ownTools.ran {
 		return nil
 	}
 	own := len(r.earlier) > 0 || r.replaced || r.fields[fInput] == nil

@@ -91,7 +91,7 @@ func (p *passage) stop() {
 
 // passEvent sends an event on, if it is what the API has at this place; it reports false if not.
 func (p *passage) passEvent(e object) bool {
-	c := readCame(e)
+	c := readUpstreamEvent(e)
 	switch {
 	case !utf8.Valid(e) || !isEventName(c.kind):
 		return false
@@ -106,7 +106,7 @@ func (p *passage) passEvent(e object) bool {
 }
 
 // passOn writes an event, with the next number and without what the client has not asked for.
-func (p *passage) passOn(e object, c *came) {
+func (p *passage) passOn(e object, c *upstreamEvent) {
 	edits := p.machine.numbering(e, c.sequence)
 	if c.item != nil {
 		if shown := p.machine.output.shown(c.item); len(shown) != len(c.item) {

@@ -9,7 +9,7 @@ import (
 )
 
 // passItem takes an event of an item.
-func (p *passage) passItem(c *came) bool {
+func (p *passage) passItem(c *upstreamEvent) bool {
 	switch {
 	case c.kind == "response.output_item.added":
 		return p.passAdded(c)
@@ -22,7 +22,7 @@ func (p *passage) passItem(c *came) bool {
 }
 
 // passAdded begins an item.
-func (p *passage) passAdded(c *came) bool {
+func (p *passage) passAdded(c *upstreamEvent) bool {
 	id := wire.Unquote(c.item.get("id"))
 	if p.machine.open != nil || c.at != len(p.machine.output.items) || !isItemID(id) || p.ids[id] {
 		return false
@@ -70,7 +70,7 @@ func isItemID(id string) bool {
 }
 
 // passDone ends the open item.
-func (p *passage) passDone(c *came) bool {
+func (p *passage) passDone(c *upstreamEvent) bool {
 	it := p.machine.open
 	status := wire.Unquote(c.item.get("status"))
 	switch {
@@ -128,7 +128,7 @@ var textEvents = map[string]partKind{"response.output_text.": textPartKind, "res
 	"response.function_call_arguments.": noPart, "response.custom_tool_call_input.": noPart}
 
 // passWithin takes an event of the open item.
-func (p *passage) passWithin(c *came) bool {
+func (p *passage) passWithin(c *upstreamEvent) bool {
 	it := p.machine.open
 	if it.kind == nativeKind {
 		return isTheirs(c.kind)
@@ -149,7 +149,7 @@ func (p *passage) passWithin(c *came) bool {
 }
 
 // passText takes an event about a text of the item, which is of a part, or the arguments of a call.
-func (it *item) passText(c *came, part partKind) bool {
+func (it *item) passText(c *upstreamEvent, part partKind) bool {
 	switch {
 	case strings.HasPrefix(c.kind, "response.reasoning") != (it.kind == reasoningItem), (part == noPart) != (it.kind == callItem), it.told:
 		return false
@@ -172,7 +172,7 @@ func (it *item) passText(c *came, part partKind) bool {
 }
 
 // takeNote takes an annotation of the text that is open.
-func (it *item) takeNote(c *came) bool {
+func (it *item) takeNote(c *upstreamEvent) bool {
 	if it.kind != messageItem || it.part != textPartKind || it.told || c.note == nil || c.noted != it.noted || c.number != it.number {
 		return false
 	}
@@ -182,7 +182,7 @@ func (it *item) takeNote(c *came) bool {
 }
 
 // take takes a piece of a text that goes on as it is.
-func (it *item) take(c *came) bool {
+func (it *item) take(c *upstreamEvent) bool {
 	if !isString(c.piece) {
 		return false
 	}
@@ -218,7 +218,7 @@ func (it *item) isWhole(text []byte) bool {
 }
 
 // passPart begins or ends a part of the open item.
-func (p *passage) passPart(c *came) bool {
+func (p *passage) passPart(c *upstreamEvent) bool {
 	it := p.machine.open
 	kind, says := partOf(c.part)
 	if kind == noPart || !isString(says) || c.number != it.number {

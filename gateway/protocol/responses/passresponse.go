@@ -9,7 +9,7 @@ import (
 )
 
 // passLifecycle takes an event of the response itself. The last one is kept until the response is stored.
-func (p *passage) passLifecycle(e object, c *came) bool {
+func (p *passage) passLifecycle(e object, c *upstreamEvent) bool {
 	switch kind := strings.TrimPrefix(c.kind, "response."); kind {
 	case "created", "queued", inProgress:
 		return p.passBegin(e, c, kind)
@@ -24,7 +24,7 @@ func (p *passage) passLifecycle(e object, c *came) bool {
 }
 
 // passBegin takes an event from before the first item.
-func (p *passage) passBegin(e object, c *came, kind string) bool {
+func (p *passage) passBegin(e object, c *upstreamEvent, kind string) bool {
 	due := begun
 	if kind == "created" {
 		due = fresh
@@ -47,7 +47,7 @@ func (p *passage) passBegin(e object, c *came, kind string) bool {
 	return true
 }
 
-func (p *passage) passResponse(e object, c *came, response []byte) {
+func (p *passage) passResponse(e object, c *upstreamEvent, response []byte) {
 	edits := []wire.Edit{{At: wire.Find(e, wire.Span{End: len(e)}, "response"), With: response}}
 	p.machine.pass(c.kind, wire.Splice(e, sorted(append(edits, p.machine.numbering(e, c.sequence)...))))
 }

@@ -13,15 +13,15 @@ import (
 func (t *translation) addRan(item object, kind, place string) error {
 	switch kind {
 	case mcpList:
-		if t.ours.listed == nil {
-			t.ours.listed = map[string]bool{}
+		if t.ownTools.listed == nil {
+			t.ownTools.listed = map[string]bool{}
 		}
-		t.ours.listed[wire.Unquote(item.get("server_label"))] = true
+		t.ownTools.listed[wire.Unquote(item.get("server_label"))] = true
 		return nil
 	case mcpResponse:
 		return t.addApproval(item, place)
 	}
-	t.leading, t.ours.ran = false, true
+	t.leading, t.ownTools.ran = false, true
 	server, name, args := wire.Unquote(item.get("server_label")), wire.Unquote(item.get("name")), item.get("arguments")
 	switch {
 	case name == "":

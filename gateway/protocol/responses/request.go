@@ -47,16 +47,16 @@ type Request struct {
 	// Stored is what the response says of store; it is false unless somebody sets it.
 	Stored bool
 
-	id      string
-	created int64
-	body    []byte
-	options Options
-	remarks remarks
-	tools   toolset
-	ours    ours
-	source  *gateway.Source
-	chat    []byte
-	said    int // how many events Queue has written
+	id       string
+	created  int64
+	body     []byte
+	options  Options
+	remarks  remarks
+	tools    toolset
+	ownTools ownTools
+	source   *gateway.Source
+	chat     []byte
+	said     int // how many events Queue has written
 }
 
 // remarks are what there is to say of a request that is translated.

@@ -35,7 +35,7 @@ func (r *Request) Translate() error {
 	if len(t.list) == 0 && t.system == nil && r.remarks.foreign == nil {
 		return invalid("input", "The field \"input\" has nothing in it that a model could read: send a message.")
 	}
-	r.ours.listed, r.ours.ran = t.ours.listed, r.ours.ran || t.ours.ran
+	r.ownTools.listed, r.ownTools.ran = t.ownTools.listed, r.ownTools.ran || t.ownTools.ran
 	choice, err := (&chooser{&r.tools, r.options.Serves, &r.remarks}).choice(r.fields[fToolChoice])
 	if err != nil {
 		return err

@@ -158,7 +158,7 @@ func (w *Writer) complete() error {
 		w.machine.out = append(w.machine.out, observe.Comment(w.machine.summary)...)
 	}
 	if final != nil {
-		c := readCame(final)
+		c := readUpstreamEvent(final)
 		w.passage.passResponse(final, &c, response)
 	} else {
 		w.machine.raw("response."+end.status, []byte(`,"response":`), response)

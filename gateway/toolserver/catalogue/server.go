@@ -180,7 +180,7 @@ func (c *Catalogue) ask(ctx context.Context, s *server) {
 	} else {
 		s.failures++
 		s.problem = asError(err)
-		s.problem.Message = s.clean(s.problem.Message)
+		s.problem.Message, s.problem.Cause = s.clean(s.problem.Message), s.clean(s.problem.Cause)
 	}
 	now := s.problem
 	s.mu.Unlock()

@@ -3,6 +3,7 @@ package catalogue
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/callgate/callgate/gateway/toolserver"
@@ -14,7 +15,9 @@ type Status struct {
 	// Up says that its list is known and not too old.
 	Up bool `json:"up"`
 	// Problem is why the list could not be had when it was last asked for.
-	Problem string    `json:"problem,omitempty"`
+	Problem string `json:"problem,omitempty"`
+	// Cause is what lies behind Problem, as far as one knows: how a command ended, what it said last.
+	Cause   string    `json:"cause,omitempty"`
 	Version string    `json:"protocol,omitempty"` // of the protocol
 	Listed  time.Time `json:"listed,omitzero"`    // when the list came
 	// Pinned says that tools of it are compared with the lock file.
@@ -23,6 +26,14 @@ type Status struct {
 	Missing []toolserver.Missing `json:"missing"`
 	Running int                  `json:"running"` // calls
 	Health
+}
+
+// Why is the problem with what lies behind it, in a line.
+func (s Status) Why() string {
+	if s.Cause == "" {
+		return s.Problem
+	}
+	return strings.TrimSuffix(s.Problem, ".") + ": " + s.Cause
 }
 
 // ToolStatus is how a tool is that is offered, or in quarantine.
@@ -64,7 +75,7 @@ func (c *Catalogue) status(v *view, s *server) Status {
 	out.Listed = s.listed
 	s.mu.Unlock()
 	if problem != nil {
-		out.Problem = problem.Message
+		out.Problem, out.Cause = problem.Message, problem.Cause
 	}
 	out.Missing = append(out.Missing, v.missing[s.name]...)
 	if current, _ := s.known(); current == nil || listing == nil {

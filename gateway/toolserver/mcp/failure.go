@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"strings"
 
@@ -69,7 +70,26 @@ func (s *Server) unreachable(ctx context.Context, err error) *toolserver.Error {
 	if err := ctx.Err(); err != nil {
 		s.ended(e, err)
 	}
+	e.Cause = s.cause(c, err)
 	return e
+}
+
+// cause is why there is no connection, as operators may read it: what a process says of itself, or else
+// what the system or the SDK says. It has no address with what that may hold.
+func (s *Server) cause(c *connectError, err error) string {
+	var lookup *net.DNSError
+	var network *net.OpError
+	switch {
+	case c != nil && c.why != "":
+		return c.why
+	case errors.As(err, &lookup):
+		return lookup.Err + ": " + lookup.Name
+	case errors.As(err, &network):
+		return network.Err.Error()
+	case s.web != nil, errors.Is(err, errClosed):
+		return ""
+	}
+	return toolserver.Words(err.Error())
 }
 
 // failure says what went wrong with a call, or a list, that n has seen.

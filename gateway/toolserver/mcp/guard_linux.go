@@ -7,6 +7,7 @@ import (
 	"os/signal"
 	"strings"
 	"syscall"
+	"time"
 )
 
 // orphaned is the signal that a guard gets when the gateway has ended, however it has.
@@ -44,7 +45,25 @@ func GuardMain(command []string) int {
 	select {
 	case <-gone:
 	case <-ended: // perhaps since the gateway is gone and has closed its input: who knows first is chance
+		sayEnd(cmd.ProcessState, gone)
 	}
 	_ = syscall.Kill(0, syscall.SIGKILL)
 	return 1
+}
+
+// sayEnd tells the gateway how the command has ended, which it cannot see. A gateway that reads nothing is
+// not waited for, and one that is gone must not end the guard before it has done its work.
+func sayEnd(state *os.ProcessState, gone <-chan os.Signal) {
+	piped := make(chan os.Signal, 1)
+	signal.Notify(piped, syscall.SIGPIPE) // else it would kill the guard
+	said := make(chan struct{})
+	go func() {
+		fmt.Fprintf(os.Stderr, "\n%s%v\n", guardSays, state)
+		close(said)
+	}()
+	select {
+	case <-said:
+	case <-gone:
+	case <-time.After(fallTime):
+	}
 }

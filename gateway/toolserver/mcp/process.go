@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -17,6 +18,7 @@ import (
 
 const (
 	endTime   = 2 * time.Second // for a process to end when its input ends, and again when it is told to
+	fallTime  = time.Second     // for a process that has failed to end by itself, so that it can be said how
 	keptWords = 2 << 10         // of what it writes to its standard error
 	maxFlood  = 64 << 20        // bytes that it may write between two calls of ours
 )
@@ -28,6 +30,8 @@ type process struct {
 	stdout io.ReadCloser
 	said   *tail
 	read   atomic.Int64 // bytes of its output since something was last written to it
+	fell   atomic.Bool  // it has closed its pipes, and so ended, before it was told to
+	told   atomic.Bool  // to end
 	exited chan struct{}
 	once   sync.Once
 }
@@ -49,6 +53,11 @@ func start(o Options) (*process, error) {
 	}
 	if len(o.Guard) == 0 && o.Limits != (Limits{}) {
 		return nil, errNoLimits
+	}
+	if o.Directory != "" {
+		if _, err := os.Stat(o.Directory); err != nil {
+			return nil, fmt.Errorf("its directory: %w", err) // else the system would say it of the command
+		}
 	}
 	cmd := exec.Command(command[0], command[1:]...) //nolint:gosec,noctx // the operator's own; end ends it, with its group
 	cmd.Dir, cmd.Env = o.Directory, []string{}
@@ -93,11 +102,19 @@ func start(o Options) (*process, error) {
 // Read implements io.Reader, for the SDK.
 func (p *process) Read(b []byte) (int, error) {
 	n, err := p.stdout.Read(b)
+	p.note(err)
 	if p.read.Add(int64(n)) > maxFlood {
 		killGroup(p.cmd)
 		return 0, errFlood
 	}
 	return n, err
+}
+
+// note looks at an error of the pipes, which a process that ends by itself closes.
+func (p *process) note(err error) {
+	if err != nil && !p.told.Load() {
+		p.fell.Store(true)
+	}
 }
 
 var errNoLimits = errors.New("the limits of its process (max_memory, max_cpu, max_files) cannot be set here: they need Linux, with /proc")
@@ -114,6 +131,7 @@ func (p *process) Close() error {
 // its whole group. It returns when it has ended.
 func (p *process) end() {
 	p.once.Do(func() {
+		p.told.Store(true)
 		_ = p.stdin.Close()
 		if !p.endsWithin(endTime) {
 			terminateGroup(p.cmd)
@@ -138,12 +156,40 @@ func (p *process) endsWithin(limit time.Duration) bool {
 	}
 }
 
-// explain adds to err what the process has said of itself.
-func (p *process) explain(err error) error {
-	if words := p.said.String(); words != "" {
-		return fmt.Errorf("%w; it wrote: %s", err, toolserver.Words(words))
+// cause says why a process with which err has happened is of no use: how it has ended by itself, or
+// else err, and what it said last. It is for operators alone.
+func (p *process) cause(err error) string {
+	fact := toolserver.Words(err.Error())
+	if errors.Is(err, context.DeadlineExceeded) {
+		fact = "the command runs, and does not answer"
 	}
-	return err
+	ended := p.fell.Load() && p.endsWithin(fallTime)
+	words, how, guarded := cutLast(p.said.String(), guardSays)
+	if ended && !guarded { // of a guard is known that it was killed
+		how = p.cmd.ProcessState.String()
+	}
+	if ended {
+		fact = "the command ended with " + how
+	}
+	if i := strings.LastIndexByte(words, '\n'); i >= 0 {
+		words = words[i+1:]
+	}
+	if words = toolserver.Words(words); words != "" {
+		fact += "; its last words: " + words
+	}
+	return fact
+}
+
+// guardSays begins the line in which a guard says how the command has ended.
+const guardSays = "callgate: the command ended with "
+
+// cutLast cuts what follows the last line that begins with mark off a text.
+func cutLast(text, mark string) (before, after string, found bool) {
+	i := strings.LastIndex("\n"+text, "\n"+mark)
+	if i < 0 {
+		return text, "", false
+	}
+	return strings.TrimSpace(text[:i]), text[i+len(mark):], true
 }
 
 // input is a process's standard input. Who writes waits for an answer, so output counts anew.
@@ -155,7 +201,9 @@ type input struct {
 // Write implements io.Writer.
 func (i *input) Write(b []byte) (int, error) {
 	i.p.read.Store(0)
-	return i.WriteCloser.Write(b)
+	n, err := i.WriteCloser.Write(b)
+	i.p.note(err)
+	return n, err
 }
 
 // tail keeps the end of what is written to it.

@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -258,6 +259,46 @@ func TestProcessMissing(t *testing.T) {
 	_, err = process(t, "mute", nil).List(within(t, time.Minute))
 	if !errors.As(err, &e) || !strings.Contains(fmt.Sprint(e.Err), "no such database") || strings.Contains(fmt.Sprint(e.Err), "\x1b") {
 		t.Errorf("got %+v, want what the process has written in the error for the log, without control characters", e.Err)
+	}
+}
+
+// TestProcessCause holds that operators read why a command is of no use, with a guard and without,
+// and that models and clients do not.
+func TestProcessCause(t *testing.T) {
+	t.Parallel()
+	shell := func(script string) []string { return []string{"/bin/sh", "-c", script} }
+	for _, row := range []struct {
+		name, want string
+		command    []string
+	}{
+		{"missing", `exec: "no-such-program": executable file not found in $PATH`, []string{"no-such-program"}},
+		{"no program", "permission denied", []string{"/dev/null"}},
+		{"status", "the command ended with exit status 3; its last words: the second", shell("echo the first >&2; echo the second >&2; exit 3")},
+		{"half a line", "the command ended with exit status 4; its last words: the end", shell("printf 'the end' >&2; exit 4")},
+		{"silent", "the command ended with exit status 0", shell("exit 0")},
+		{"no server", "method not found", []string{"cat"}},
+		{"no end", "the command runs, and does not answer; its last words: here I am", shell("echo here I am >&2; sleep 1000")},
+		{"signal", "the command ended with signal: killed", shell("kill -9 $$")},
+	} {
+		for kind, guard := range map[string][]string{"alone": nil, "guarded": {os.Args[0], "guard"}} {
+			t.Run(row.name+" "+kind, func(t *testing.T) {
+				t.Parallel()
+				if runtime.GOOS != "linux" && guard != nil {
+					t.Skip("guards need Linux")
+				}
+				start := time.Minute
+				if row.name == "no end" {
+					start = 2 * time.Second
+				}
+				s := mcp.Open(mcp.Options{Name: "srv", Command: row.command, Guard: guard, Start: start})
+				defer s.Close()
+				_, err := s.List(within(t, time.Minute))
+				var e *toolserver.Error
+				if !errors.As(err, &e) || !strings.Contains(e.Cause, row.want) || strings.Contains(e.Message, row.want) {
+					t.Errorf("got %v with the cause %q, want the cause %q", e, e.Cause, row.want)
+				}
+			})
+		}
 	}
 }
 

@@ -71,11 +71,12 @@ func (s *Server) open(ctx context.Context, legacy bool) (_ *session, err error) 
 	n := new(note)
 	at.cs, err = s.client.Connect(n.with(ctx), transport, options)
 	if err != nil {
+		why := ""
 		if at.proc != nil {
+			why = at.proc.cause(err)
 			at.proc.end()
-			err = at.proc.explain(err)
 		}
-		return nil, &connectError{err, n}
+		return nil, &connectError{err, n, why}
 	}
 	at.legacy = at.version() < modern
 	return at, nil
@@ -85,9 +86,15 @@ func (s *Server) open(ctx context.Context, legacy bool) (_ *session, err error) 
 type connectError struct {
 	err error
 	n   *note
+	why string // what its process says of it; "" for nothing
 }
 
-func (e *connectError) Error() string { return e.err.Error() }
+func (e *connectError) Error() string {
+	if e.why == "" {
+		return e.err.Error()
+	}
+	return e.err.Error() + "; " + e.why
+}
 func (e *connectError) Unwrap() error { return e.err }
 
 func (at *session) version() string {

@@ -6,8 +6,8 @@ import (
 	"github.com/callgate/callgate/gateway/wire"
 )
 
-// came is an event of an upstream by its members.
-type came struct {
+// upstreamEvent is an event of an upstream by its members.
+type upstreamEvent struct {
 	kind, id              string
 	at, number, noted     int // the output_index, and those of the part and of the annotation
 	sequence              wire.Span
@@ -17,7 +17,7 @@ type came struct {
 	placed                bool // it has an output_index
 }
 
-func readCame(e object) (c came) {
+func readUpstreamEvent(e object) (c upstreamEvent) {
 	wire.Members(e, 0, func(key []byte, at wire.Span) bool {
 		v := at.Of(e)
 		switch string(key) {
@@ -54,7 +54,7 @@ func readCame(e object) (c came) {
 }
 
 // isOfItem reports whether an event has what those of items have.
-func (c *came) isOfItem() bool {
+func (c *upstreamEvent) isOfItem() bool {
 	return c.item != nil || c.part != nil || c.id != "" || c.piece != nil || c.text != nil || c.note != nil
 }
 
