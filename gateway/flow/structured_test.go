@@ -105,6 +105,44 @@ func TestStructured(t *testing.T) {
 	}
 }
 
+// TestStructuredInside holds that what is nested in an answer is given its type by the rules by which
+// members of the answer itself are, streamed and whole.
+func TestStructuredInside(t *testing.T) {
+	t.Parallel()
+	const (
+		person = `{"type":"object","properties":{"age":{"type":"integer"},"name":{"type":"string"},"boss":{"anyOf":[{"$ref":"#/$defs/person"},{"type":"null"}]}},"required":["age"]}`
+		schema = `{"type":"object","properties":{"who":{"$ref":"#/$defs/person"},"ages":{"type":"array","items":{"type":"integer","nullable":true}}},"$defs":{"person":` + person + `}}`
+		body   = `{"model":"m","stream":true,"messages":[{"role":"user","content":"Who?"}],"response_format":{"type":"json_schema","json_schema":{"name":"who","schema":` + schema + `}}}`
+	)
+	for _, tt := range []struct{ name, text, want, repairs, result string }{
+		{"a member", `{"who":{"age":"4","name":"5"}}`, `{"who":{"age":4,"name":"5"}}`, "answer_types=1", "repaired"},
+		{"a member of a member", `{"who":{"age":4,"boss":{"age":"60","boss":{"age":"70"}}}}`, `{"who":{"age":4,"boss":{"age":60,"boss":{"age":70}}}}`, "answer_types=1", "repaired"},
+		{"null", `{"who":{"age":4,"boss":"null"}}`, `{"who":{"age":4,"boss":null}}`, "answer_types=1", "repaired"},
+		{"elements", `{"ages":["4", 5, "null", "6"]}`, `{"ages":[4, 5, null, 6]}`, "answer_types=1", "repaired"},
+		{"in a fence, with slips", "```json\n{'who': {age: '4',}}\n```", `{"who": {"age": 4}}`, "answer_fence=1,answer_json=1,answer_types=1", "repaired"},
+		{"no number", `{"who":{"age":"four"}}`, `{"who":{"age":"four"}}`, "", "invalid"},
+	} {
+		in := stream("stop", strings.Split(tt.text, "")...)
+		out, resp, err := exchange(t, in, structuredTarget(gateway.PassInvalid), body)
+		if got := strings.TrimSpace(join(t, out).content); err != nil || got != tt.want || resp.Summary.RepairList() != tt.repairs || string(resp.Summary.Structured.Result) != tt.result {
+			t.Errorf("%s: got %s, %v, repairs %q, %+v", tt.name, got, err, resp.Summary.RepairList(), resp.Summary.Structured)
+		}
+		out, resp, err = exchange(t, whole(tt.text, "stop"), structuredTarget(gateway.PassInvalid), asWhole(body))
+		if err != nil || !strings.Contains(out, strings.Trim(mustQuote(t, tt.want), `"`)) || resp.Summary.RepairList() != tt.repairs || string(resp.Summary.Structured.Result) != tt.result {
+			t.Errorf("%s, whole: got %s, %v, repairs %q, %+v", tt.name, out, err, resp.Summary.RepairList(), resp.Summary.Structured)
+		}
+	}
+}
+
+func mustQuote(t *testing.T, s string) string {
+	t.Helper()
+	quoted, err := json.Marshal(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(quoted)
+}
+
 // TestStructuredSaysWhatWentOut holds what is said of an answer that is repaired and nevertheless
 // refused: a whole one goes out as it came, so nothing was repaired; of a stream all that was changed
 // before the problem is named.

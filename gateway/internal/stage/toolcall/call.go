@@ -128,7 +128,7 @@ func (c *call) feed(v *validator, piece []byte, last bool) {
 			return
 		}
 		c.resolve(v)
-		c.args.begin(v.offered.Find(c.name))
+		c.args.begin(v.offered.Find(c.name), v.offered.Inside(c.name))
 	}
 	c.args.feed(piece)
 }
@@ -335,10 +335,11 @@ func (a *arguments) whole(piece []byte) (_ []byte, joined bool) {
 	return piece, joined
 }
 
-// begin makes them ready for a tool, nil if it is not known: it decides about their types.
-func (a *arguments) begin(tool *abi.Tool) {
+// begin makes them ready for a tool, nil if it is not known: it and what is said of the inside of
+// its parameters decide about their types.
+func (a *arguments) begin(tool *abi.Tool, inside *repair.Shape) {
 	a.begun = true
-	a.in.Begin(tool, maxDepth)
+	a.in.Begin(tool, inside, maxDepth)
 	a.feed(a.waiting)
 	a.waiting = nil
 }
