@@ -27,6 +27,7 @@ type call struct {
 	closed   bool
 	edited   bool // something besides its arguments is repaired in the frames at hand
 	doubled
+	twins []*call // the calls before it with its id, as long as it may be one of them
 
 	counted once
 }
@@ -70,9 +71,9 @@ func (o *once) first(thing string) bool {
 }
 
 // holding reports whether the call is not certain yet: its name may go on, its arguments
-// wait, or it is to be complete and good before anyone sees it.
+// wait, it is to be complete and good before anyone sees it, or it may be one that was made before.
 func (c *call) holding() bool {
-	return !c.closed && !c.said.foreign && (!c.shown || c.args.holding() || c.strict && !c.approved)
+	return !c.closed && !c.said.foreign && (!c.shown || c.args.holding() || c.strict && !c.approved || len(c.twins) > 0)
 }
 
 // repair notes that something besides the arguments is repaired, and counts that once.
@@ -138,7 +139,7 @@ func (c *call) resolve(v *validator) {
 	if !c.resolved {
 		c.resolved = true
 		c.name, c.problem = v.name(c.said.name)
-		c.strict = v.strictFor(c.name) || c.watched && !v.report
+		c.strict = v.strictFor(c.name) || (c.watched || len(c.twins) > 0) && !v.report
 	}
 }
 
@@ -158,6 +159,17 @@ func (c *call) show(v *validator) {
 		v.outcome.Repaired("name")
 		v.outcome.Flawed(gateway.Flaw{Tool: c.name, Class: "name", Mended: true})
 	}
+	if len(c.twins) == 0 {
+		c.claim(v)
+	}
+	if !c.said.typed {
+		c.edited = true
+		v.outcome.Repaired("type")
+	}
+}
+
+// claim gives the call its id.
+func (c *call) claim(v *validator) {
 	id, ok := v.id(c.choice, c.said.id, c.name)
 	if !ok {
 		c.edited = true
@@ -165,10 +177,6 @@ func (c *call) show(v *validator) {
 		v.outcome.Repaired("id")
 	}
 	c.id = id
-	if !c.said.typed {
-		c.edited = true
-		v.outcome.Repaired("type")
-	}
 }
 
 // approve checks the call if it is complete and waits for that. It reports whether it has
@@ -178,7 +186,7 @@ func (c *call) approve(v *validator) (replaced bool) {
 		return false
 	}
 	c.approved = true
-	return c.check(v)
+	return !c.isTwin() && c.check(v)
 }
 
 // check says whether the complete call fits its tool, and puts the values in place of its
@@ -228,7 +236,7 @@ func (c *call) end(v *validator, cut bool, room int) (extra [][]byte, ok, replac
 		return nil, false, false
 	}
 	c.fault(v, c.args.in.Class())
-	return extra, true, !c.approved && c.check(v)
+	return extra, true, !c.approved && !c.isTwin() && c.check(v)
 }
 
 // countRepairs counts what was done to the arguments. apart says that several objects in them

@@ -102,16 +102,14 @@ func (h *held) rewrite() {
 func (p *piece) entry(whole bool) wire.Entry {
 	c := p.call
 	switch {
+	case c != nil && c.dropped: // nothing, which is left out
+		return wire.Entry{Kind: wire.GoesOn}
 	case c == nil, whole && !p.at.Empty() && (p.kept || !c.edited && c.args.same(false)):
 		return wire.Entry{Kind: wire.AsItCame, From: p.at}
 	case p.kept:
 		return wire.Entry{Kind: wire.Renumbered, From: p.at, Index: c.index}
 	}
 	e := wire.Entry{Kind: wire.GoesOn, From: p.at, Index: c.index, Args: string(c.args.out[p.from:p.to])}
-	if c.dropped {
-		e.Args = ""
-		return e
-	}
 	if p.begins {
 		e.Kind, e.ID, e.Name = wire.Begins, c.id, c.name
 	}

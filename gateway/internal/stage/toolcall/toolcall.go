@@ -155,6 +155,10 @@ func (s *stage) close(h *held, c *choice, place int, reason string) (complete bo
 			c.native(s.validator, call)
 		}
 	}
+	for _, call := range c.calls {
+		c.part(s.validator, call)
+		call.own(s.validator)
+	}
 	return complete
 }
 
@@ -206,6 +210,11 @@ func (s *stage) release(last *held, cut bool, next gateway.Sink) {
 	frames := s.queue.take()
 	if last != nil {
 		frames = append(frames, last)
+	}
+	for _, call := range s.recent {
+		if call.shown {
+			call.own(s.validator)
+		}
 	}
 	repaired := !s.recent.unchanged(cut) || slices.ContainsFunc(frames, (*held).repaired)
 	if repaired {
