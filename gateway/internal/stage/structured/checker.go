@@ -56,9 +56,6 @@ func (k *checker) finish(c *choice, reason string) {
 	if c.problem != nil {
 		k.invalid(c)
 	}
-	if c.asCame {
-		return
-	}
 	for _, kind := range append(repairs, c.answer.Begun()...) {
 		k.outcome.Repaired(kind)
 	}
@@ -74,9 +71,6 @@ func (k *checker) invalid(c *choice) {
 	}
 	if !k.strict() {
 		k.outcome.Warn(class)
-	}
-	if c.went == 0 && !c.dropped { // nothing is out: what cannot be repaired stays whole
-		c.asCame = true
 	}
 }
 

@@ -16,7 +16,6 @@ type choice struct {
 	begun   int    // how long the text was before the frame at hand
 	came    int    // of its text, what the frames before those at hand have brought
 	went    int    // of what goes out, the same
-	asCame  bool   // it goes out as it came, though the answer would have it otherwise
 	changed bool   // what goes out of the frames at hand is another text than came
 	left    string // of that, what no frame has taken yet
 	done    bool   // nothing more is read
@@ -57,7 +56,7 @@ func (c *choice) release(why gateway.StructuredResult) {
 
 // differs reports whether what goes out of the frames at hand is another text than they brought.
 func (c *choice) differs() bool {
-	return c.dropped || !c.asCame && !bytes.Equal(c.answer.Raw()[c.came:], c.answer.Text()[c.went:])
+	return c.dropped || !bytes.Equal(c.answer.Raw()[c.came:], c.answer.Text()[c.went:])
 }
 
 // take gives away what goes out of the frames at hand, once.
