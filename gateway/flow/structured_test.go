@@ -160,6 +160,27 @@ func TestStructuredSaysWhatWentOut(t *testing.T) {
 	}
 }
 
+// TestStructuredNamesWhatItReleases holds that what was repaired of an answer is named, also where it
+// is then cut or turns into a call.
+func TestStructuredNamesWhatItReleases(t *testing.T) {
+	t.Parallel()
+	const text, want = `{'city': 'Oslo', 'deg`, `{"city": "Oslo", 'deg`
+	out, resp, err := exchange(t, stream("length", strings.Split(text, "")...), structuredTarget(gateway.PassInvalid), structured)
+	if got := join(t, out).content; err != nil || got != want || resp.Summary.RepairList() != "answer_json=1" || resp.Summary.Structured.Result != gateway.StructuredCut {
+		t.Errorf("got %q, %v, repairs %q, %+v", got, err, resp.Summary.RepairList(), resp.Summary.Structured)
+	}
+	out, resp, err = exchange(t, whole(text, "length"), structuredTarget(gateway.PassInvalid), asWhole(structured))
+	if err != nil || contentOf(t, out) != want || resp.Summary.RepairList() != "answer_json=1" || resp.Summary.Structured.Result != gateway.StructuredCut {
+		t.Errorf("whole: got %s, %v, repairs %q, %+v", out, err, resp.Summary.RepairList(), resp.Summary.Structured)
+	}
+	in := stream("tool_calls", `{'city': `, `'Oslo'`)
+	in.blocks = append(in.blocks[:3], entry(`"index":0,"id":"a","type":"function","function":{"name":"get_time","arguments":"{}"}`), block(0, `"delta":{},"finish_reason":"tool_calls"`), done)
+	_, resp, err = exchange(t, in, structuredTarget(gateway.PassInvalid), strings.TrimSuffix(structured, "}")+`,"tools":[{"type":"function","function":{"name":"get_time"}}]}`)
+	if err != nil || resp.Summary.RepairList() != "answer_json=1" || resp.Summary.Structured.Result != gateway.StructuredCalled {
+		t.Errorf("called: got %v, repairs %q, %+v", err, resp.Summary.RepairList(), resp.Summary.Structured)
+	}
+}
+
 // contentOf is the text of a whole answer.
 func contentOf(t *testing.T, out string) string {
 	t.Helper()

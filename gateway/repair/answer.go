@@ -314,6 +314,9 @@ func (a *Answer) Release() (out []byte) {
 	if a.phase == answerValue && !a.settled {
 		a.sent = 0
 	}
+	if a.phase != answerOpen && len(a.text) > 0 {
+		a.done = a.kinds | answerKindsOf(a.object.repaired())
+	}
 	a.phase = answerOpen
 	return a.give(a.rest())
 }
@@ -347,8 +350,8 @@ func (a *Answer) Raw() []byte { return a.raw }
 // Repairs returns the kinds of repairs, such as [AnswerFence], or nil. It counts behind End.
 func (a *Answer) Repairs() []string { return a.kinds.names() }
 
-// Begun returns the kinds of repairs to what had gone out before a problem was found, or nil. It
-// counts behind End.
+// Begun returns the kinds of repairs to what had gone out before a problem was found, or nothing more
+// was to be looked at, or nil. It counts behind End and Release.
 func (a *Answer) Begun() []string { return a.done.names() }
 
 // names are those of the kinds.

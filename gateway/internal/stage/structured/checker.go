@@ -56,7 +56,12 @@ func (k *checker) finish(c *choice, reason string) {
 	if c.problem != nil {
 		k.invalid(c)
 	}
-	for _, kind := range append(repairs, c.answer.Begun()...) {
+	k.name(append(repairs, c.answer.Begun()...))
+}
+
+// name says what was repaired.
+func (k *checker) name(repairs []string) {
+	for _, kind := range repairs {
 		k.outcome.Repaired(kind)
 	}
 }
@@ -90,6 +95,9 @@ var gravity = []gateway.StructuredResult{"", gateway.StructuredOK, gateway.Struc
 func (k *checker) sum(all choices) {
 	out := &gateway.Structured{}
 	for _, c := range all {
+		if c.released {
+			k.name(c.answer.Begun())
+		}
 		if slices.Index(gravity, c.result) > slices.Index(gravity, out.Result) {
 			out.Result = c.result
 		}

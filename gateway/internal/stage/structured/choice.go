@@ -19,6 +19,8 @@ type choice struct {
 	changed bool   // what goes out of the frames at hand is another text than came
 	left    string // of that, what no frame has taken yet
 	done    bool   // nothing more is read
+	// released says that it was not read to its end.
+	released bool
 	dropped bool   // text was taken for the answer's that was reasoning
 	result  gateway.StructuredResult
 	problem *repair.Problem
@@ -50,7 +52,7 @@ func (c *choice) events(events []abi.Event) {
 func (c *choice) release(why gateway.StructuredResult) {
 	if !c.done {
 		c.answer.Release()
-		c.done, c.result = true, why
+		c.done, c.released, c.result = true, true, why
 	}
 }
 
