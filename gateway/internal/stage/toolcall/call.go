@@ -59,6 +59,7 @@ const (
 	onceName     = "once_name"
 	onceObject   = "once_object"
 	oncePairHalf = "once_pair_half"
+	onceAgain    = "once_again"
 )
 
 // first reports whether a thing was not counted before.
@@ -182,7 +183,7 @@ func (c *call) claim(v *validator) {
 // approve checks the call if it is complete and waits for that. It reports whether it has
 // other arguments now.
 func (c *call) approve(v *validator) (replaced bool) {
-	if c.approved || !c.strict || !c.args.begun || !c.args.in.Complete() {
+	if c.approved || !c.strict || !c.whole() {
 		return false
 	}
 	c.approved = true

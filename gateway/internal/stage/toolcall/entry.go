@@ -128,6 +128,14 @@ func (s *stage) take(c *choice, f *entry, p *piece) {
 		call.repair(v, onceIndex, repair.BadIndex, "index")
 	}
 	call.edited = call.edited || call.dropped || !s.whole && f.said.index != call.index
+	if call.saidAgain(f) {
+		p.dropped, call.edited = !v.report, true
+		if call.counted.first(onceAgain) {
+			call.fault(v, repair.BadID)
+			v.outcome.Repaired("call_repeated")
+		}
+		return
+	}
 	if p.kept = call.said.foreign || call.closed; p.kept {
 		if !call.said.foreign && !wire.Blank(f.arguments) {
 			call.refuse(v, f.arguments, &repair.Problem{Class: repair.InvalidJSON,

@@ -115,6 +115,13 @@ func (c *choice) part(v *validator, one *call) {
 	}
 }
 
+// saidAgain reports whether an entry is all of a call once more that has ended: with its id, its name
+// and its arguments.
+func (c *call) saidAgain(f *entry) bool {
+	return c.closed && !c.said.foreign && f.said.id != "" && f.said.id == c.said.id && f.said.name == c.said.name &&
+		newDeed(c.name, f.arguments) == newDeed(c.name, c.args.in.Raw())
+}
+
 // own gives a call with the id of another, which is not that call, an id of its own.
 func (c *call) own(v *validator) {
 	if len(c.twins) > 0 {
@@ -161,5 +168,8 @@ func (c *choice) dropped() (n int) {
 	return n
 }
 
-// whole reports whether a call is complete.
-func (c *call) whole() bool { return c.closed || c.args.begun && c.args.in.Complete() }
+// whole reports whether a call is complete, and its arguments are known. Those that stand in a string
+// are only decoded at the end.
+func (c *call) whole() bool {
+	return c.closed || c.args.begun && c.args.in.Complete() && !c.args.in.Holding()
+}

@@ -118,9 +118,10 @@ func (s *stage) read(f *wire.Frame) {
 		if p.Reason == "" && !s.whole {
 			continue
 		}
-		s.close(&s.current, c, i, p.Reason)
+		complete := s.close(&s.current, c, i, p.Reason)
 		c.finished = true
-		if len(c.calls) > 0 && strings.EqualFold(p.Reason, finishStop) {
+		none := s.whole && p.Reason == "" && !p.Finish.Empty() && complete
+		if len(c.calls) > 0 && (none || strings.EqualFold(p.Reason, finishStop)) {
 			s.current.renamed = append(s.current.renamed, i)
 			s.validator.outcome.Repaired("finish_reason")
 		}
