@@ -62,6 +62,20 @@ func TestReask(t *testing.T) {
 	}
 }
 
+// TestReaskBehindAGoodCall holds that a bad call behind a good one that has been sent ends the stream with
+// an error: nobody is asked again, or the client would have the good call twice.
+func TestReaskBehindAGoodCall(t *testing.T) {
+	t.Parallel()
+	calls := blocksOf("get_weather", `{\"city\": \"Oslo\"}`, 5).blocks
+	calls = append(calls[:len(calls)-2:len(calls)-2], entry(`"index":1,"id":"b","type":"function","function":{"name":"get_weather","arguments":"{\"city\": 7}"}`),
+		block(0, `"delta":{},"finish_reason":"tool_calls"`), done)
+	p := (&play{actors: map[string]*actor{"a": acts(turn{blocks: calls})}, target: gateway.Target{Mode: gateway.Repair, OnInvalid: gateway.ReaskInvalid}}).start(t)
+	o := p.ask(t, t.Context())
+	if len(p.actors["a"].bodies) != 1 || o.err == nil || o.err.CodeOrDefault() != "invalid_tool_call" || strings.Count(o.out, `"name":"get_weather"`) != 1 || strings.Contains(o.out, "[DONE]") {
+		t.Errorf("asked %d times, got %v and %s", len(p.actors["a"].bodies), o.err, o.out)
+	}
+}
+
 // TestReaskStaysWithTheModel holds that another model is not told of a call that it has not made, nor
 // held to its tool: it gets the client's own request. The same model is told at another server too, and
 // so is the first one if it is asked again.
