@@ -21,9 +21,9 @@ type choice struct {
 	done    bool   // nothing more is read
 	// released says that it was not read to its end.
 	released bool
-	dropped bool   // text was taken for the answer's that was reasoning
-	result  gateway.StructuredResult
-	problem *repair.Problem
+	dropped  bool // text was taken for the answer's that was reasoning
+	result   gateway.StructuredResult
+	problem  *repair.Problem
 }
 
 // feed reads a piece of the text. It is a function for [wire.Frame.Pieces].
