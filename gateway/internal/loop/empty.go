@@ -55,39 +55,53 @@ func isEmptyXML(text []byte) bool {
 		return false
 	}
 	d := xml.NewDecoder(bytes.NewReader(text))
-	empty, depth, roots, begun := false, 0, 0, ""
-	for {
+	var r xmlReader
+	for !r.full {
 		token, err := d.Token()
 		if err == io.EOF {
-			return empty && roots == 1
+			return r.empty && r.roots == 1
 		}
 		if err != nil {
 			return false
 		}
 		switch t := token.(type) {
 		case xml.StartElement:
-			if depth++; depth == 1 {
-				roots++
-			}
-			name := strings.ToLower(t.Name.Local)
-			zero, full := attributes(t.Attr)
-			if full || faults[name] || depth > 1 && !holders[name] {
-				return false
-			}
-			empty, begun = empty || zero, name
+			r.begin(t)
 		case xml.EndElement:
-			depth--
-			name := strings.ToLower(t.Name.Local)
-			empty = empty || name == begun && lists[name]
-			begun = ""
+			r.end(t)
 		case xml.CharData:
-			if len(bytes.TrimSpace(t)) > 0 {
-				return false
-			}
+			r.full = len(bytes.TrimSpace(t)) > 0
 		case xml.Directive:
 			return false
 		}
 	}
+	return false
+}
+
+// xmlReader is what was seen of XML.
+type xmlReader struct {
+	empty bool // an element that may hold a list has nothing in it
+	full  bool // there is something that may have been sought
+	depth int
+	roots int
+	begun string // the element that has just begun
+}
+
+func (r *xmlReader) begin(t xml.StartElement) {
+	if r.depth++; r.depth == 1 {
+		r.roots++
+	}
+	name := strings.ToLower(t.Name.Local)
+	zero, full := attributes(t.Attr)
+	r.full = full || faults[name] || r.depth > 1 && !holders[name]
+	r.empty, r.begun = r.empty || zero, name
+}
+
+func (r *xmlReader) end(t xml.EndElement) {
+	r.depth--
+	name := strings.ToLower(t.Name.Local)
+	r.empty = r.empty || name == r.begun && lists[name]
+	r.begun = ""
 }
 
 // attributes says whether those of an element count 0, and whether one says anything that a search may have found.

@@ -129,18 +129,11 @@ func (s *stage) take(c *choice, f *entry, p *piece) {
 	}
 	call.edited = call.edited || call.dropped || !s.whole && f.said.index != call.index
 	if call.saidAgain(f) {
-		p.dropped, call.edited = !v.report, true
-		if call.counted.first(onceAgain) {
-			call.fault(v, repair.BadID)
-			v.outcome.Repaired("call_repeated")
-		}
+		call.leaveOut(v, p)
 		return
 	}
 	if p.kept = call.said.foreign || call.closed; p.kept {
-		if !call.said.foreign && !wire.Blank(f.arguments) {
-			call.refuse(v, f.arguments, &repair.Problem{Class: repair.InvalidJSON,
-				Message: "Arguments follow the end of the call.", Hint: "Call the tool again."})
-		}
+		call.late(v, f)
 		return
 	}
 	if !begins {
@@ -150,6 +143,23 @@ func (s *stage) take(c *choice, f *entry, p *piece) {
 		call.repair(v, onceObject, repair.InvalidJSON, "args_object")
 	}
 	s.feed(p, f.arguments)
+}
+
+// leaveOut leaves out an entry that says a call once more.
+func (c *call) leaveOut(v *validator, p *piece) {
+	p.dropped, c.edited = !v.report, true
+	if c.counted.first(onceAgain) {
+		c.fault(v, repair.BadID)
+		v.outcome.Repaired("call_repeated")
+	}
+}
+
+// late refuses arguments behind the end of the call.
+func (c *call) late(v *validator, f *entry) {
+	if !c.said.foreign && !wire.Blank(f.arguments) {
+		c.refuse(v, f.arguments, &repair.Problem{Class: repair.InvalidJSON,
+			Message: "Arguments follow the end of the call.", Hint: "Call the tool again."})
+	}
 }
 
 // feed gives a piece's call its arguments.
