@@ -27,10 +27,10 @@ type args struct {
 }
 
 // begin makes a ready for the arguments of another call; tool is nil if it was not
-// offered.
-func (a *args) begin(tool *abi.Tool) {
+// offered. inside is what is nested in them.
+func (a *args) begin(tool *abi.Tool, inside *repair.Shape) {
 	*a = args{tool: tool, typer: a.typer, in: a.in, value: a.value[:0], seen: a.seen[:0]}
-	a.typer.Begin(tool, 0)
+	a.typer.Begin(tool, inside, 0)
 	if tool == nil {
 		return
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"unicode/utf8"
 
+	"github.com/callgate/callgate/gateway/repair"
 	"github.com/callgate/callgate/sdk/abi"
 	"github.com/callgate/callgate/sdk/chars"
 )
@@ -29,6 +30,9 @@ type Options struct {
 	// Tools gives the offered tools; it is called once, when a region begins, and never
 	// for text without one. It may be nil.
 	Tools func() []abi.Tool
+	// Inside says of what types the values are that are nested in the arguments of a tool. It may
+	// be nil.
+	Inside func(tool string) *repair.Shape
 	// AnyName takes every name for an offered one, for text whose request is not
 	// known.
 	AnyName bool
@@ -106,7 +110,7 @@ type Chain struct {
 // New makes a chain for one choice.
 func (p *Plan) New(runner Runner, opts Options) *Chain {
 	return &Chain{machine: machine{
-		parsers: parsers{plan: p, runner: runner, opts: opts, offers: offers{get: opts.Tools, any: opts.AnyName}},
+		parsers: parsers{plan: p, runner: runner, opts: opts, offers: offers{get: opts.Tools, inside: opts.Inside, any: opts.AnyName}},
 		in:      input{scan: scanner{a: p.automaton}},
 		text: writer{
 			at:      place{lineBlank: true, lineMarks: true},

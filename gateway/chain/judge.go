@@ -130,7 +130,8 @@ func (j *judge) check(e *abi.Event, region []byte) bool {
 		c.offered = j.offers.has(e.Name, j.fenced)
 		c.meant = c.offered || !j.candidate.Heuristic && j.forwards(e.Name, region)
 		c.argued = !c.meant && !j.candidate.Heuristic && isName(e.Name)
-		c.args.begin(j.offers.find(e.Name))
+		tool := j.offers.find(e.Name)
+		c.args.begin(tool, j.offers.shape(tool))
 	case abi.Args:
 		c.meant = c.meant || c.argued && strings.Trim(e.Text, "{} \n") != "" // a tag alone may be a word
 		e.Text = c.args.read(e.Text)

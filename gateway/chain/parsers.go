@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/callgate/callgate/gateway/repair"
 	"github.com/callgate/callgate/sdk/abi"
 )
 
@@ -81,9 +82,10 @@ func (p *parsers) reads() bool { return !p.spent && (!p.opts.NoTools || p.plan.f
 
 // offers are the tools that a request offers.
 type offers struct {
-	get   func() []abi.Tool // nil once it was called
-	tools []abi.Tool
-	any   bool // where there are none, every name is an offered one
+	get    func() []abi.Tool // nil once it was called
+	tools  []abi.Tool
+	inside func(tool string) *repair.Shape
+	any    bool // where there are none, every name is an offered one
 }
 
 // all are the tools, which are asked for once.
@@ -101,6 +103,14 @@ func (o *offers) find(name string) *abi.Tool {
 		return &tools[i]
 	}
 	return nil
+}
+
+// shape is what is nested in the arguments of an offered tool, nil if nobody says.
+func (o *offers) shape(tool *abi.Tool) *repair.Shape {
+	if tool == nil || o.inside == nil {
+		return nil
+	}
+	return o.inside(tool.Name)
 }
 
 // has reports whether a name is offered. In code only one that is there counts.

@@ -117,6 +117,7 @@ type play struct {
 	policies map[string]gateway.Policy
 	target   gateway.Target // of all, but for the provider
 	weights  map[string]int
+	models   map[string]string // of a provider's target; "" is the request's
 	timeout  time.Duration
 
 	gateway *flow.Gateway
@@ -129,7 +130,7 @@ func (p *play) start(t *testing.T) *play {
 	for _, name := range []string{"a", "b", "c"} {
 		if a := p.actors[name]; a != nil {
 			target := p.target
-			target.Provider, target.Weight = name, p.weights[name]
+			target.Provider, target.Weight, target.Model = name, p.weights[name], p.models[name]
 			o.Providers[name], o.Routes["m"] = a, append(o.Routes["m"], target)
 		}
 	}

@@ -62,6 +62,65 @@ func TestReask(t *testing.T) {
 	}
 }
 
+// TestReaskBehindAGoodCall holds that a bad call behind a good one that has been sent ends the stream with
+// an error: nobody is asked again, or the client would have the good call twice.
+func TestReaskBehindAGoodCall(t *testing.T) {
+	t.Parallel()
+	calls := blocksOf("get_weather", `{\"city\": \"Oslo\"}`, 5).blocks
+	calls = append(calls[:len(calls)-2:len(calls)-2], entry(`"index":1,"id":"b","type":"function","function":{"name":"get_weather","arguments":"{\"city\": 7}"}`),
+		block(0, `"delta":{},"finish_reason":"tool_calls"`), done)
+	p := (&play{actors: map[string]*actor{"a": acts(turn{blocks: calls})}, target: gateway.Target{Mode: gateway.Repair, OnInvalid: gateway.ReaskInvalid}}).start(t)
+	o := p.ask(t, t.Context())
+	if len(p.actors["a"].bodies) != 1 || o.err == nil || o.err.CodeOrDefault() != "invalid_tool_call" || strings.Count(o.out, `"name":"get_weather"`) != 1 || strings.Contains(o.out, "[DONE]") {
+		t.Errorf("asked %d times, got %v and %s", len(p.actors["a"].bodies), o.err, o.out)
+	}
+}
+
+// TestReaskStaysWithTheModel holds that another model is not told of a call that it has not made, nor
+// held to its tool: it gets the client's own request. The same model is told at another server too, and
+// so is the first one if it is asked again.
+func TestReaskStaysWithTheModel(t *testing.T) {
+	t.Parallel()
+	bad := turn{blocks: blocksOf("get_weather", `{\"city\": 7}`, 5).blocks}
+	good := turn{blocks: blocksOf("get_weather", `{\"city\": \"Oslo\"}`, 5).blocks}
+	for _, tt := range []struct {
+		name       string
+		models     map[string]string
+		a, b       []turn
+		want       string
+		tellsA     []bool // whether the request tells of the call
+		tellsB     []bool
+		retriesAtA int
+	}{
+		{name: "another model", models: map[string]string{"a": "one", "b": "two"}, a: []turn{bad, {err: unavailable}}, b: []turn{good},
+			want: "a first invalid_tool_call; a reask upstream_error; b fallback ok", tellsA: []bool{false, true}, tellsB: []bool{false}},
+		{name: "the same model", models: map[string]string{"a": "one", "b": "one"}, a: []turn{bad, {err: unavailable}}, b: []turn{good},
+			want: "a first invalid_tool_call; a reask upstream_error; b fallback ok", tellsA: []bool{false, true}, tellsB: []bool{true}},
+		{name: "back again", models: map[string]string{"a": "one", "b": "two"}, a: []turn{bad, {err: unavailable}, good}, b: []turn{{err: unavailable}}, retriesAtA: 3,
+			want: "a first invalid_tool_call; a reask upstream_error; b fallback upstream_error; a fallback ~1s ok", tellsA: []bool{false, true, true}, tellsB: []bool{false}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				p := (&play{actors: map[string]*actor{"a": acts(tt.a...), "b": acts(tt.b...)}, models: tt.models, policies: map[string]gateway.Policy{"a": retries(tt.retriesAtA)},
+					target: gateway.Target{Mode: gateway.Repair, OnInvalid: gateway.ReaskInvalid}}).start(t)
+				if o := p.ask(t, t.Context()); o.steps() != tt.want {
+					t.Errorf("got %s, want %s", o.steps(), tt.want)
+				}
+				for name, tells := range map[string][]bool{"a": tt.tellsA, "b": tt.tellsB} {
+					for i, want := range tells {
+						body := p.actors[name].bodies[i]
+						if told, pinned := strings.Contains(body, "was not carried out"), strings.Contains(body, `"tool_choice"`); told != want || pinned != want {
+							t.Errorf("request %d of %s: got told %t, pinned %t, want %t: %s", i, name, told, pinned, want, body)
+						}
+					}
+				}
+				p.checkDone(t)
+			})
+		})
+	}
+}
+
 // TestReaskKeepsMessages holds that the correction comes behind the client's messages,
 // which stay as they are, and that a long call is quoted in part.
 func TestReaskKeepsMessages(t *testing.T) {

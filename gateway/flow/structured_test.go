@@ -105,12 +105,41 @@ func TestStructured(t *testing.T) {
 	}
 }
 
-// TestStructuredSaysWhatWentOut holds what is said of an answer that is repaired and nevertheless
-// refused: a whole one goes out as it came, so nothing was repaired; of a stream all that was changed
-// before the problem is named.
+// TestStructuredInside holds that what is nested in an answer is given its type by the rules by which
+// members of the answer itself are, streamed and whole.
+func TestStructuredInside(t *testing.T) {
+	t.Parallel()
+	const (
+		person = `{"type":"object","properties":{"age":{"type":"integer"},"name":{"type":"string"},"boss":{"anyOf":[{"$ref":"#/$defs/person"},{"type":"null"}]}},"required":["age"]}`
+		schema = `{"type":"object","properties":{"who":{"$ref":"#/$defs/person"},"ages":{"type":"array","items":{"type":"integer","nullable":true}}},"$defs":{"person":` + person + `}}`
+		body   = `{"model":"m","stream":true,"messages":[{"role":"user","content":"Who?"}],"response_format":{"type":"json_schema","json_schema":{"name":"who","schema":` + schema + `}}}`
+	)
+	for _, tt := range []struct{ name, text, want, repairs, result string }{
+		{"a member", `{"who":{"age":"4","name":"5"}}`, `{"who":{"age":4,"name":"5"}}`, "answer_types=1", "repaired"},
+		{"a member of a member", `{"who":{"age":4,"boss":{"age":"60","boss":{"age":"70"}}}}`, `{"who":{"age":4,"boss":{"age":60,"boss":{"age":70}}}}`, "answer_types=1", "repaired"},
+		{"null", `{"who":{"age":4,"boss":"null"}}`, `{"who":{"age":4,"boss":null}}`, "answer_types=1", "repaired"},
+		{"elements", `{"ages":["4", 5, "null", "6"]}`, `{"ages":[4, 5, null, 6]}`, "answer_types=1", "repaired"},
+		{"in a fence, with slips", "```json\n{'who': {age: '4',}}\n```", `{"who": {"age": 4}}`, "answer_fence=1,answer_json=1,answer_types=1", "repaired"},
+		{"no number", `{"who":{"age":"four"}}`, `{"who":{"age":"four"}}`, "", "invalid"},
+	} {
+		in := stream("stop", strings.Split(tt.text, "")...)
+		out, resp, err := exchange(t, in, structuredTarget(gateway.PassInvalid), body)
+		if got := strings.TrimSpace(join(t, out).content); err != nil || got != tt.want || resp.Summary.RepairList() != tt.repairs || string(resp.Summary.Structured.Result) != tt.result {
+			t.Errorf("%s: got %s, %v, repairs %q, %+v", tt.name, got, err, resp.Summary.RepairList(), resp.Summary.Structured)
+		}
+		out, resp, err = exchange(t, whole(tt.text, "stop"), structuredTarget(gateway.PassInvalid), asWhole(body))
+		if err != nil || strings.TrimSpace(contentOf(t, out)) != tt.want || resp.Summary.RepairList() != tt.repairs || string(resp.Summary.Structured.Result) != tt.result {
+			t.Errorf("%s, whole: got %s, %v, repairs %q, %+v", tt.name, out, err, resp.Summary.RepairList(), resp.Summary.Structured)
+		}
+	}
+}
+
+// TestStructuredSaysWhatWentOut holds what becomes of an answer that is repaired and nevertheless
+// refused: it goes out as far as it was repaired, however it was cut and whether it is streamed, and
+// what was changed is named.
 func TestStructuredSaysWhatWentOut(t *testing.T) {
 	t.Parallel()
-	for _, tt := range []struct{ name, text, streamed, repairs string }{
+	for _, tt := range []struct{ name, text, want, repairs string }{
 		{"a type, and a member too much", `{"city": "Oslo", "degrees": "3", "x": 1}`, `{"city": "Oslo", "degrees": 3, "x": 1}`, "answer_types=1"},
 		{"a fence, and a member is missing", "```json\n{\"city\": \"Oslo\"}\n```", `{"city": "Oslo"}`, "answer_fence=1"},
 		{"a word of Python's where none may be", `{"city": "Oslo", "degrees": None}`, `{"city": "Oslo", "degrees": null}`, "answer_json=1"},
@@ -118,17 +147,50 @@ func TestStructuredSaysWhatWentOut(t *testing.T) {
 		{"a fence, and a key twice", "```json\n{\"city\": \"Oslo\", \"city\": \"Bergen\"}\n```", "{\"city\": \"Oslo\", \"city\": \"Bergen\"}\n```", "answer_fence=1"},
 		{"two that differ", `{"city": "Oslo", "degrees": 3} {"city": "Bergen", "degrees": 4}`, `{"city": "Oslo", "degrees": 3} {"city": "Bergen", "degrees": 4}`, ""},
 	} {
-		in := stream("stop", strings.Split(tt.text, "")...)
-		out, resp, err := exchange(t, in, structuredTarget(gateway.PassInvalid), structured)
-		if got := join(t, out).content; err != nil || got != tt.streamed || resp.Summary.RepairList() != tt.repairs || resp.Summary.Structured.Result != gateway.StructuredInvalid {
-			t.Errorf("%s: got %q, %v, repairs %q, %+v", tt.name, got, err, resp.Summary.RepairList(), resp.Summary.Structured)
+		for _, pieces := range [][]string{strings.Split(tt.text, ""), {tt.text[:len(tt.text)/2], tt.text[len(tt.text)/2:]}, {tt.text}} {
+			out, resp, err := exchange(t, stream("stop", pieces...), structuredTarget(gateway.PassInvalid), structured)
+			if got := join(t, out).content; err != nil || got != tt.want || resp.Summary.RepairList() != tt.repairs || resp.Summary.Structured.Result != gateway.StructuredInvalid {
+				t.Errorf("%s, in %d pieces: got %q, %v, repairs %q, %+v", tt.name, len(pieces), got, err, resp.Summary.RepairList(), resp.Summary.Structured)
+			}
 		}
-		in = whole(tt.text, "stop")
-		out, resp, err = exchange(t, in, structuredTarget(gateway.PassInvalid), asWhole(structured))
-		if err != nil || out != in.blocks[0] || resp.Summary.RepairList() != "" || resp.Summary.Structured.Result != gateway.StructuredInvalid {
+		out, resp, err := exchange(t, whole(tt.text, "stop"), structuredTarget(gateway.PassInvalid), asWhole(structured))
+		if err != nil || contentOf(t, out) != tt.want || resp.Summary.RepairList() != tt.repairs || resp.Summary.Structured.Result != gateway.StructuredInvalid {
 			t.Errorf("%s, whole: got %s, %v, repairs %q, %+v", tt.name, out, err, resp.Summary.RepairList(), resp.Summary.Structured)
 		}
 	}
+}
+
+// TestStructuredNamesWhatItReleases holds that what was repaired of an answer is named, also where it
+// is then cut or turns into a call.
+func TestStructuredNamesWhatItReleases(t *testing.T) {
+	t.Parallel()
+	const text, want = `{'city': 'Oslo', 'deg`, `{"city": "Oslo", 'deg`
+	out, resp, err := exchange(t, stream("length", strings.Split(text, "")...), structuredTarget(gateway.PassInvalid), structured)
+	if got := join(t, out).content; err != nil || got != want || resp.Summary.RepairList() != "answer_json=1" || resp.Summary.Structured.Result != gateway.StructuredCut {
+		t.Errorf("got %q, %v, repairs %q, %+v", got, err, resp.Summary.RepairList(), resp.Summary.Structured)
+	}
+	out, resp, err = exchange(t, whole(text, "length"), structuredTarget(gateway.PassInvalid), asWhole(structured))
+	if err != nil || contentOf(t, out) != want || resp.Summary.RepairList() != "answer_json=1" || resp.Summary.Structured.Result != gateway.StructuredCut {
+		t.Errorf("whole: got %s, %v, repairs %q, %+v", out, err, resp.Summary.RepairList(), resp.Summary.Structured)
+	}
+	in := stream("tool_calls", `{'city': `, `'Oslo'`)
+	in.blocks = append(in.blocks[:3], entry(`"index":0,"id":"a","type":"function","function":{"name":"get_time","arguments":"{}"}`), block(0, `"delta":{},"finish_reason":"tool_calls"`), done)
+	_, resp, err = exchange(t, in, structuredTarget(gateway.PassInvalid), strings.TrimSuffix(structured, "}")+`,"tools":[{"type":"function","function":{"name":"get_time"}}]}`)
+	if err != nil || resp.Summary.RepairList() != "answer_json=1" || resp.Summary.Structured.Result != gateway.StructuredCalled {
+		t.Errorf("called: got %v, repairs %q, %+v", err, resp.Summary.RepairList(), resp.Summary.Structured)
+	}
+}
+
+// contentOf is the text of a whole answer.
+func contentOf(t *testing.T, out string) string {
+	t.Helper()
+	var answer struct {
+		Choices []struct{ Message struct{ Content string } }
+	}
+	if err := json.Unmarshal([]byte(out), &answer); err != nil || len(answer.Choices) == 0 {
+		t.Fatalf("%v: %s", err, out)
+	}
+	return answer.Choices[0].Message.Content
 }
 
 // TestStructuredLeavesAlone holds where no JSON is demanded: calls, refusals, answers that are cut,

@@ -11,6 +11,8 @@ type Form struct {
 	Root abi.Types
 	// Tool has the members of an object, by which strings are given their types; nil gives none.
 	Tool *abi.Tool
+	// Shape says the same of all that is in the value; nil says nothing.
+	Shape *Shape
 	// Fits reports whether a value, strict JSON, is one that was asked for. It tells the answer
 	// from other JSON in the text, and may be nil.
 	Fits func(value []byte) bool
@@ -163,7 +165,8 @@ func (a *Answer) lead() {
 	switch f.read(a.raw, a.form) {
 	case frontOpen:
 	case frontEnds:
-		a.object.begin(a.form.toolFor(a.raw[f.at]), a.maxDepth, f.at, f.kept())
+		first := a.raw[f.at]
+		a.object.begin(a.form.toolFor(first), a.form.shapeFor(first), a.maxDepth, f.at, f.kept())
 		a.phase = answerValue
 	case frontNone:
 		a.phase = answerWhole
@@ -177,6 +180,14 @@ func (f *Form) toolFor(first byte) *abi.Tool {
 		return nil
 	}
 	return f.Tool
+}
+
+// shapeFor says what is in a value that begins with a byte.
+func (f *Form) shapeFor(first byte) *Shape {
+	if !f.Shape.inside(first) {
+		return nil
+	}
+	return f.Shape
 }
 
 // value reads more of the value.
@@ -280,7 +291,7 @@ func (a *Answer) End() (out []byte, problem *Problem) {
 
 // find looks for the answer in all of the text.
 func (a *Answer) find() []byte {
-	a.object.begin(nil, a.maxDepth, 0, 0) // what it has read before does not count
+	a.object.begin(nil, nil, a.maxDepth, 0, 0) // what it has read before does not count
 	s := search{a.form, a.maxDepth, a.raw}
 	out, kinds, problem := s.only()
 	return a.ends(out, kinds, problem)
@@ -302,6 +313,9 @@ func (a *Answer) ends(out []byte, k answerKinds, problem *Problem) []byte {
 func (a *Answer) Release() (out []byte) {
 	if a.phase == answerValue && !a.settled {
 		a.sent = 0
+	}
+	if a.phase != answerOpen && len(a.text) > 0 {
+		a.done = a.kinds | answerKindsOf(a.object.repaired())
 	}
 	a.phase = answerOpen
 	return a.give(a.rest())
@@ -336,8 +350,8 @@ func (a *Answer) Raw() []byte { return a.raw }
 // Repairs returns the kinds of repairs, such as [AnswerFence], or nil. It counts behind End.
 func (a *Answer) Repairs() []string { return a.kinds.names() }
 
-// Begun returns the kinds of repairs to what had gone out before a problem was found, or nil. It
-// counts behind End.
+// Begun returns the kinds of repairs to what had gone out before a problem was found, or nothing more
+// was to be looked at, or nil. It counts behind End and Release.
 func (a *Answer) Begun() []string { return a.done.names() }
 
 // names are those of the kinds.

@@ -239,7 +239,7 @@ func (s *search) scan(from int) (list []found, broken *Problem) {
 		if c != '{' && c != '[' {
 			continue
 		}
-		o.begin(s.form.toolFor(c), s.maxDepth, i, i)
+		o.begin(s.form.toolFor(c), s.form.shapeFor(c), s.maxDepth, i, i)
 		out := slices.Clone(o.read(text))
 		o.end(text)
 		w := o.walk()

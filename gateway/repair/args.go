@@ -35,6 +35,7 @@ const keptMemory = 64 << 10
 // What goes out, joined, does not depend on how the text was cut.
 type Args struct {
 	tool     *abi.Tool
+	shape    *Shape
 	maxDepth int
 	raw      []byte // all that was fed
 	at       int    // read up to here, by whoever reads in this phase
@@ -78,11 +79,12 @@ const (
 var kindNames = [...]string{ArgsJSON, ArgsTypes, ArgsEncoding, ArgsEmpty, ArgsSplit, ArgsRepeated}
 
 // Begin makes a ready for the arguments of a call and keeps its memory. tool is nil
-// if it is not known; then no string is given another type. maxDepth is how deep the
-// arguments may nest; less than 1 means [abi.DefaultMaxDepth].
-func (a *Args) Begin(tool *abi.Tool, maxDepth int) {
+// if it is not known; then no string is given another type. shape is what its schema
+// says of what is in them, or nil. maxDepth is how deep the arguments may nest; less
+// than 1 means [abi.DefaultMaxDepth].
+func (a *Args) Begin(tool *abi.Tool, shape *Shape, maxDepth int) {
 	*a = Args{
-		tool: tool, maxDepth: depthOr(maxDepth), raw: a.raw[:0],
+		tool: tool, shape: shape, maxDepth: depthOr(maxDepth), raw: a.raw[:0],
 		object: a.object, next: a.next, inner: a.inner, joint: a.joint,
 	}
 	if max(cap(a.raw), cap(a.joint.memory), cap(a.object.out)) > keptMemory {
@@ -145,7 +147,7 @@ func (a *Args) between() bool {
 func (a *Args) begin(c byte) {
 	switch {
 	case c == '{':
-		a.object.begin(a.tool, a.maxDepth, a.at, 0)
+		a.object.begin(a.tool, a.shape, a.maxDepth, a.at, 0)
 		a.phase = inObject
 	case c == 'n' && !a.decoded:
 		a.phase = inNull

@@ -72,7 +72,7 @@ func TestArgsHostile(t *testing.T) {
 					work := func(text string) func() {
 						return func() {
 							a := new(repair.Args)
-							a.Begin(fuzzTool(), 0)
+							a.Begin(fuzzTool(), nil, 0)
 							for rest := []byte(text); len(rest) > 0; rest = rest[min(piece, len(rest)):] {
 								a.Feed(rest[:min(piece, len(rest))])
 							}
@@ -109,7 +109,7 @@ func TestArgsMemory(t *testing.T) {
 	for name, text := range map[string]string{"valid": callText(4096, false), "broken": callText(4096, true)} {
 		in := []byte(text)
 		got := testing.AllocsPerRun(100, func() {
-			a.Begin(tool, 0)
+			a.Begin(tool, nil, 0)
 			for i := 0; i < len(in); i += 16 {
 				a.Feed(in[i:min(i+16, len(in))])
 			}
@@ -148,7 +148,7 @@ func BenchmarkArgs(b *testing.B) {
 				b.SetBytes(int64(len(in)))
 				a, tool := new(repair.Args), fuzzTool()
 				for b.Loop() {
-					a.Begin(tool, 0)
+					a.Begin(tool, nil, 0)
 					a.Feed(in)
 					if _, _, problem := a.End(); problem != nil {
 						b.Fatal(problem)
@@ -165,7 +165,7 @@ func BenchmarkArgsPieces(b *testing.B) {
 	b.ReportAllocs()
 	a, tool := new(repair.Args), fuzzTool()
 	for b.Loop() {
-		a.Begin(tool, 0)
+		a.Begin(tool, nil, 0)
 		for i := 0; i < len(in); i += 4 {
 			a.Feed(in[i:min(i+4, len(in))])
 		}

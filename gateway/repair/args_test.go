@@ -87,7 +87,7 @@ type result struct {
 // read feeds text in the given pieces and checks what must hold at every step.
 func read(tb failer, a *repair.Args, tool *abi.Tool, depth int, pieces ...string) result {
 	tb.Helper()
-	a.Begin(tool, depth)
+	a.Begin(tool, nil, depth)
 	var in, out []byte
 	step := func() {
 		switch {
@@ -224,7 +224,7 @@ func TestArgsStreams(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			a := new(repair.Args)
-			a.Begin(nil, 0)
+			a.Begin(nil, nil, 0)
 			if got := string(a.Feed([]byte(c.in))); got != c.out {
 				t.Errorf("Feed(%q): got %q, want %q", c.in, got, c.out)
 			}
@@ -269,7 +269,7 @@ func TestArgsAgain(t *testing.T) {
 			}
 		}
 	}
-	a.Begin(nil, 0)
+	a.Begin(nil, nil, 0)
 	if a.Holding() || a.Complete() || !a.Same() || a.Class() != "" || a.Repairs() != nil || len(a.Raw()) != 0 {
 		t.Error("Begin left something of the last call")
 	}

@@ -8,7 +8,7 @@ import (
 
 func ExampleArgs() {
 	var args repair.Args
-	args.Begin(nil, 0)
+	args.Begin(nil, nil, 0)
 	for _, piece := range []string{`{'ci`, `ty': 'Os`, `lo', days: 3`, `,}`} {
 		fmt.Printf("%s|", args.Feed([]byte(piece)))
 	}

@@ -23,11 +23,11 @@ type object struct {
 }
 
 // begin makes o ready for an object that begins at start, where sent bytes were
-// given out. tool may be nil.
-func (o *object) begin(tool *abi.Tool, maxDepth, start, sent int) {
+// given out. tool and shape may be nil.
+func (o *object) begin(tool *abi.Tool, shape *Shape, maxDepth, start, sent int) {
 	o.start, o.sent, o.repairing, o.out = start, sent, false, o.out[:0]
 	o.strict.begin(depthOr(maxDepth), start)
-	o.typing.begin(tool, o.strict.maxDepth)
+	o.typing.begin(tool, shape, o.strict.maxDepth)
 }
 
 // read reads what is new of text and returns what is certain of it, strict JSON. It
@@ -93,19 +93,19 @@ func (o *object) repaired() (k kinds) {
 	return k
 }
 
-// typing gives strings the types that a tool's schema wants, where it wants another one of any.
+// typing gives strings the types that a schema wants, where it wants another one of any.
 type typing struct {
 	on     bool
 	typer  Typer
 	heldAt int // where the string begins that the typer holds
 }
 
-func (t *typing) begin(tool *abi.Tool, maxDepth int) {
-	t.on = false
+func (t *typing) begin(tool *abi.Tool, shape *Shape, maxDepth int) {
+	t.on = shape != nil
 	for i := 0; tool != nil && i < len(tool.Params); i++ {
 		t.on = t.on || excludesString(tool.Params[i].Types)
 	}
-	t.typer.Begin(tool, maxDepth)
+	t.typer.Begin(tool, shape, maxDepth)
 	t.typer.strict = true
 }
 

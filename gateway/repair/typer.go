@@ -9,29 +9,55 @@ import (
 	"github.com/callgate/callgate/sdk/typed"
 )
 
-// Typer gives the arguments of one call their types as they come: where the model
-// wrote a string for a parameter that takes none, such as "3" for an integer, it
-// writes what the string says, if that is exactly such a value. All else goes
-// through as it is. A string that may be given its type is held until it is
-// complete.
+// Typer gives the values of one call their types as they come: where the model
+// wrote a string for a value that is to be none, such as "3" for an integer, it
+// writes what the string says, if that is exactly such a value. That is so for the
+// parameters and, as far as a [Shape] says what is in them, for all that they hold.
+// All else goes through as it is. A string that may be given its type is held until
+// it is complete.
 //
 // The text is strict JSON, cut anywhere. Begin makes a Typer ready for a call and
 // keeps its memory.
 type Typer struct {
 	tool     *abi.Tool
+	root     *Shape
 	maxDepth int
 	strict   bool // gives no type that JSON parsers would read differently
 	changed  bool
 
 	place   place
-	depth   int
-	escaped bool // the last byte of a string was a backslash
-	str     bool // inside a string, of any depth
+	levels  []level // the objects and arrays that are open and looked into
+	skipped int     // how many are open that are not, within those
+	escaped bool    // the last byte of a string was a backslash
+	str     bool    // inside a string, of any depth
 	key     []byte
-	param   *abi.Param // whose value is read
-	held    []byte     // a string that may be given its type
-	out     []byte
-	inner   *object // checks what a string held
+	value
+	held  []byte // a string that may be given its type
+	out   []byte
+	inner *object // checks what a string held
+}
+
+// level is an object or array that is open.
+type level struct {
+	shape *Shape
+	array bool
+}
+
+// value is what is known of the value that comes or is read.
+type value struct {
+	param *abi.Param // of the call itself; nil if it is nested, or not known
+	shape *Shape     // what is in it
+}
+
+// types are those that it may have, 0 for any.
+func (v *value) types() abi.Types {
+	switch {
+	case v.param != nil:
+		return v.param.Types
+	case v.shape != nil:
+		return v.shape.Types
+	}
+	return 0
 }
 
 // Watcher is told what a Typer reads of the object itself, not of what is nested in
@@ -47,7 +73,7 @@ type Watcher interface {
 	String(piece []byte, end bool)
 }
 
-// place is what comes next in the object of arguments, at its own depth.
+// place is what comes next in the object or array that is looked into.
 type place uint8
 
 const (
@@ -59,10 +85,10 @@ const (
 )
 
 // Begin makes t ready for the arguments of a call of tool, which is nil if it is not
-// known. maxDepth is how deep a value may nest that a string holds; less than 1
-// means [abi.DefaultMaxDepth].
-func (t *Typer) Begin(tool *abi.Tool, maxDepth int) {
-	*t = Typer{tool: tool, maxDepth: maxDepth, key: t.key[:0], held: t.held[:0], out: t.out[:0], inner: t.inner}
+// known. root is what its schema says of what is in them, or nil. maxDepth is how deep
+// a value may nest that a string holds; less than 1 means [abi.DefaultMaxDepth].
+func (t *Typer) Begin(tool *abi.Tool, root *Shape, maxDepth int) {
+	*t = Typer{tool: tool, root: root, maxDepth: maxDepth, levels: t.levels[:0], key: t.key[:0], held: t.held[:0], out: t.out[:0], inner: t.inner}
 }
 
 // Changed reports whether a string was given its type.
@@ -72,13 +98,13 @@ func (t *Typer) Changed() bool { return t.changed }
 // itself if nothing in it waits or waited, and valid until the next call. watcher
 // may be nil.
 func (t *Typer) Read(text []byte, watcher Watcher) []byte {
-	if t.tool == nil || len(t.tool.Params) == 0 {
+	if t.root == nil && (t.tool == nil || len(t.tool.Params) == 0) {
 		return text
 	}
 	t.out = t.out[:0]
 	from, whole := 0, t.place != withinHeld
 	for i := 0; i < len(text); {
-		if t.depth > 1 {
+		if t.skipped > 0 {
 			i += t.skip(text[i:])
 			continue
 		}
@@ -122,7 +148,7 @@ func (t *Typer) readString(text []byte, watcher Watcher) int {
 			t.find()
 		}
 	case withinValue:
-		if watcher != nil {
+		if watcher != nil && t.outermost() {
 			watcher.String(text[:n], !t.str)
 		}
 	case beforeKey, beforeValue:
@@ -163,9 +189,9 @@ func (t *Typer) skip(text []byte) int {
 		case '"':
 			t.str = true
 		case '{', '[':
-			t.depth++
+			t.skipped++
 		case '}', ']':
-			if t.depth--; t.depth == 1 {
+			if t.skipped--; t.skipped == 0 {
 				return i + 1
 			}
 		}
@@ -174,23 +200,25 @@ func (t *Typer) skip(text []byte) int {
 	return len(text)
 }
 
+// outermost reports whether what is read is the object of the arguments itself.
+func (t *Typer) outermost() bool { return len(t.levels) == 1 && !t.levels[0].array }
+
 // readByte reads a byte outside of strings.
 func (t *Typer) readByte(c byte, watcher Watcher) {
-	first := t.depth == 1 && t.place == beforeValue && c != ':' && !chars.IsSpace(c)
-	if first && watcher != nil {
+	first := t.place == beforeValue && c != ':' && !chars.IsSpace(c)
+	if first && watcher != nil && t.outermost() {
 		watcher.Value(t.param, c)
 	}
 	switch c {
 	case '{', '[':
-		if t.depth++; t.depth > 1 {
-			t.place = withinValue
-		}
+		t.open(c)
 	case '}', ']':
-		t.depth--
-	case ',':
-		if t.depth == 1 {
-			t.place, t.key, t.param = beforeKey, t.key[:0], nil
+		if n := len(t.levels); n > 0 {
+			t.levels = t.levels[:n-1]
 		}
+		t.place = withinValue
+	case ',':
+		t.begin()
 	case '"':
 		t.str = true
 		t.beginString(watcher)
@@ -201,17 +229,43 @@ func (t *Typer) readByte(c byte, watcher Watcher) {
 	}
 }
 
+// open begins an object or an array, which is skipped if nothing is to be seen in it.
+func (t *Typer) open(c byte) {
+	shape := t.shape
+	if len(t.levels) == 0 {
+		shape = t.root
+	} else if t.place = withinValue; !shape.inside(c) {
+		t.skipped = 1
+		return
+	}
+	t.levels = append(t.levels, level{shape, c == '['})
+	t.begin()
+}
+
+// begin begins a member or an element of what is open.
+func (t *Typer) begin() {
+	if len(t.levels) == 0 {
+		return
+	}
+	t.place, t.key, t.value = beforeKey, t.key[:0], value{}
+	if l := &t.levels[len(t.levels)-1]; l.array {
+		if t.place = beforeValue; l.shape != nil {
+			t.shape = l.shape.Elements
+		}
+	}
+}
+
 // beginString says what the string is that begins.
 func (t *Typer) beginString(watcher Watcher) {
 	switch {
-	case t.depth != 1: // no object at all
+	case len(t.levels) == 0: // no object at all
 	case t.place == beforeKey:
 		t.place, t.key = withinKey, append(t.key, '"')
-	case t.place == beforeValue && t.param != nil && excludesString(t.param.Types):
+	case t.place == beforeValue && excludesString(t.types()):
 		t.place, t.held = withinHeld, append(t.held[:0], '"')
 	default:
 		t.place = withinValue
-		if watcher != nil {
+		if watcher != nil && t.outermost() {
 			watcher.BeginString()
 		}
 	}
@@ -221,7 +275,7 @@ func (t *Typer) beginString(watcher Watcher) {
 // string.
 func excludesString(types abi.Types) bool { return types != 0 && types&abi.String == 0 }
 
-// find looks up the parameter whose key was read.
+// find looks up the value whose key was read.
 func (t *Typer) find() {
 	name := t.key[1 : len(t.key)-1]
 	if bytes.IndexByte(name, '\\') >= 0 {
@@ -230,6 +284,12 @@ func (t *Typer) find() {
 			return
 		}
 		name = decoded
+	}
+	if l := &t.levels[len(t.levels)-1]; l.shape != nil {
+		t.shape = l.shape.Members[string(name)]
+	}
+	if t.tool == nil || !t.outermost() {
+		return
 	}
 	for i := range t.tool.Params {
 		if p := &t.tool.Params[i]; p.Name == string(name) {
@@ -241,7 +301,7 @@ func (t *Typer) find() {
 
 // retype writes a string that waited.
 func (t *Typer) retype() {
-	value, ok := typed.String(t.held, t.param.Types, t.maxDepth)
+	value, ok := typed.String(t.held, t.types(), t.maxDepth)
 	if ok && (!t.strict || t.acceptable(value)) {
 		t.changed = true
 		t.out = append(t.out, value...)
@@ -257,13 +317,13 @@ func (t *Typer) acceptable(value []byte) bool {
 	if value[0] != '{' && value[0] != '[' {
 		return true
 	}
-	if t.maxDepth < 2 {
+	if t.maxDepth <= len(t.levels) {
 		return false
 	}
 	if t.inner == nil {
 		t.inner = new(object)
 	}
-	t.inner.begin(nil, t.maxDepth-1, 0, 0)
+	t.inner.begin(nil, nil, t.maxDepth-len(t.levels), 0, 0)
 	t.inner.read(value)
 	return t.inner.walk().closed
 }

@@ -48,7 +48,7 @@ func TestTyper(t *testing.T) {
 				var typer repair.Typer
 				var heard log
 				var out []byte
-				typer.Begin(tool, 0)
+				typer.Begin(tool, nil, 0)
 				for _, piece := range cut(c.in, size, size) {
 					out = append(out, typer.Read([]byte(piece), &heard)...)
 				}
@@ -57,6 +57,42 @@ func TestTyper(t *testing.T) {
 				}
 				if heard.Builder.String() != c.heard {
 					t.Fatalf("%s in pieces of %d: heard %q, want %q", c.in, size, heard.Builder.String(), c.heard)
+				}
+			}
+		})
+	}
+}
+
+// TestTyperInside: what is nested is given its type by a shape, and nobody watches it.
+func TestTyperInside(t *testing.T) {
+	t.Parallel()
+	number := &repair.Shape{Types: abi.Integer}
+	tree := &repair.Shape{Types: abi.Object, Members: map[string]*repair.Shape{"n": number}}
+	tree.Members["more"] = &repair.Shape{Types: abi.Array, Elements: tree}
+	root := &repair.Shape{Members: map[string]*repair.Shape{"n": number, "o": tree, "list": {Types: abi.Array, Elements: number}}}
+	tool := &abi.Tool{Params: []abi.Param{{Name: "n", Types: abi.Integer}, {Name: "o", Types: abi.Object}, {Name: "list", Types: abi.Array}}}
+	for _, c := range []struct{ name, in, out, heard string }{
+		{"a member", `{"o":{"n":"3","s":"4"},"n":"5"}`, `{"o":{"n":3,"s":"4"},"n":5}`, `o{ n" `},
+		{"elements", `{"list":["3", 4, "x", ["5"]], "n": 1}`, `{"list":[3, 4, "x", ["5"]], "n": 1}`, `list[ n1 `},
+		{"as deep as it goes", `{"o":{"more":[{"n":"1","more":[{"n":"2"}]},{"n":"3"}],"n":"4"},"n":"5"}`, `{"o":{"more":[{"n":1,"more":[{"n":2}]},{"n":3}],"n":4},"n":5}`, `o{ n" `},
+		{"what nobody describes", `{"x":{"n":"3"},"o":{"x":{"n":"3"},"n":"4"}}`, `{"x":{"n":"3"},"o":{"x":{"n":"3"},"n":4}}`, `?{ o{ `},
+		{"another value than was said", `{"o":["3"],"list":{"n":"3"},"n":"4"}`, `{"o":["3"],"list":{"n":"3"},"n":4}`, `o[ list{ n" `},
+		{"strings with brackets", `{"o":{"s":"}","n":"3"},"s":"a"}`, `{"o":{"s":"}","n":3},"s":"a"}`, `o{ ?" <a"> `},
+		{"a string that holds the value", `{"o":"{\"n\":\"3\"}","n":"4"}`, `{"o":{"n":"3"},"n":4}`, `o" n" `},
+		{"an array", `["3"]`, `["3"]`, ``},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			for size := 1; size <= len(c.in); size++ {
+				var typer repair.Typer
+				var heard log
+				var out []byte
+				typer.Begin(tool, root, 128)
+				for _, piece := range cut(c.in, size, size) {
+					out = append(out, typer.Read([]byte(piece), &heard)...)
+				}
+				if string(out) != c.out || typer.Changed() != (c.in != c.out) || heard.Builder.String() != c.heard {
+					t.Fatalf("%s in pieces of %d: got %s, %v, heard %q\nwant %s, heard %q", c.in, size, out, typer.Changed(), heard.Builder.String(), c.out, c.heard)
 				}
 			}
 		})

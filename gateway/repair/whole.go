@@ -51,7 +51,7 @@ func (a *Args) decode() (out []byte, extra [][]byte, problem *Problem) {
 	if a.inner == nil {
 		a.inner = new(Args)
 	}
-	a.inner.Begin(a.tool, a.maxDepth)
+	a.inner.Begin(a.tool, a.shape, a.maxDepth)
 	a.inner.decoded = true
 	out = slices.Clone(a.inner.Feed(quoted))
 	rest, extra, problem := a.inner.End()
@@ -74,7 +74,7 @@ func (a *Args) split() (extra [][]byte, problem *Problem) {
 			problem = invalid(atByte(i, ""), "text follows the arguments.", hintStrict)
 			return nil
 		}
-		a.next.begin(a.tool, a.maxDepth, i, i)
+		a.next.begin(a.tool, a.shape, a.maxDepth, i, i)
 		text = slices.Clone(a.next.read(a.raw))
 		a.next.end(a.raw)
 		problem = a.next.walk().fault

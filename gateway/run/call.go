@@ -13,6 +13,7 @@ import (
 
 	"github.com/callgate/callgate/gateway"
 	"github.com/callgate/callgate/gateway/internal/toolresult"
+	"github.com/callgate/callgate/gateway/internal/tools"
 	"github.com/callgate/callgate/gateway/repair"
 	"github.com/callgate/callgate/gateway/toolserver"
 	"github.com/callgate/callgate/sdk/abi"
@@ -89,7 +90,7 @@ func (h *caller) arguments(c *call, tool *toolserver.Tool, o *offer, f *gateway.
 		known = &o.all[i]
 	}
 	var in repair.Args
-	in.Begin(known, maxArgsDepth)
+	in.Begin(known, tools.Shape(tool.Parameters), maxArgsDepth)
 	args := bytes.Clone(in.Feed(c.args))
 	rest, extra, problem := in.End()
 	args = append(args, rest...)

@@ -90,7 +90,8 @@ func (c *Change) SetEvents(events []abi.Event) { c.events = events }
 // finish reason.
 func (c *Change) PutLate(entries []Entry) { c.late = entries }
 
-// PutFinish gives the choice, if it has a finish reason, another one.
+// PutFinish gives the choice another finish reason, if it has one; in a whole answer also in the
+// place of null.
 func (c *Change) PutFinish(reason string) { c.finish = reason }
 
 // changes reports whether anything goes out in another way.

@@ -299,7 +299,7 @@ func (p *patch) body(place int) {
 func (p *patch) finish(place int) {
 	choice, c := &p.f.choices[place], &p.f.changes[place]
 	p.says = p.says || choice.Reason != ""
-	if c.finish != "" && choice.Reason != "" {
+	if c.finish != "" && (choice.Reason != "" || p.f.Whole && !choice.Finish.Empty()) {
 		p.put(choice.Finish, `"`, c.finish, `"`)
 	}
 }

@@ -7,15 +7,17 @@ import (
 )
 
 // guidance is what the model is told besides the client's messages, since its answers were refused.
+// Another model has given no such answer: it gets the client's own request.
 type guidance struct {
+	model   string        // that is told
 	latest  *gateway.Redo // that was heeded; nil if there was none
 	remarks corrections
 	said    []gateway.Correction // in all, to whichever target
 }
 
-// heed takes up what an answer that was refused asks for.
-func (g *guidance) heed(redo *gateway.Redo) {
-	g.latest = redo
+// heed takes up what an answer of a model that was refused asks for.
+func (g *guidance) heed(redo *gateway.Redo, model string) {
+	g.latest, g.model = redo, model
 	g.said, g.remarks = append(g.said, redo.Notes...), append(g.remarks, redo)
 }
 
@@ -36,6 +38,15 @@ func (g *guidance) tool() string {
 		return ""
 	}
 	return g.latest.Pin
+}
+
+// policies tell a model what it did wrong, and have it call the tool whose call was refused; there are
+// as many for each model.
+func (g *guidance) policies(model string, refusing *pins) []gateway.RequestPolicy {
+	if model != g.model {
+		return []gateway.RequestPolicy{nil, nil}
+	}
+	return []gateway.RequestPolicy{g.remarks, pin{refusing, g.tool()}}
 }
 
 // instead is the failure for the client in the place of what an upstream has against the demand,

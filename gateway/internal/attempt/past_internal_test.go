@@ -72,7 +72,7 @@ func TestGuidance(t *testing.T) {
 		t.Errorf("got %+v", g)
 	}
 	verdict := &gateway.Verdict{}
-	g.heed(&gateway.Redo{Pin: "weather", Demanded: verdict, Notes: []gateway.Correction{{}}})
+	g.heed(&gateway.Redo{Pin: "weather", Demanded: verdict, Notes: []gateway.Correction{{}}}, "m")
 	if g.demanded() != verdict || g.tool() != "weather" || len(g.remarks) != 1 {
 		t.Errorf("got %+v", g)
 	}

@@ -167,7 +167,7 @@ func (r *run) info(a *answer) *gateway.AttemptInfo {
 
 // request is the request for the target of an attempt.
 func (r *run) request(ctx context.Context, info *gateway.AttemptInfo, o *gateway.Outcome) (*gateway.Request, error) {
-	policies := append([]gateway.RequestPolicy{r.guidance.remarks, pin{r.engine.pins, r.guidance.tool()}}, r.plan.Exchange.Policies(info.Target)...)
+	policies := append(r.guidance.policies(info.Model, r.engine.pins), r.plan.Exchange.Policies(info.Target)...)
 	return Amend(ctx, r.plan.Base, r.withdrew.left(policies, r.current.upstream), info, func(place int, done gateway.Amendment) {
 		for kind, n := range done.Repairs {
 			o.Repairs = gateway.Count(o.Repairs, kind, n)

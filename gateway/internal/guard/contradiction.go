@@ -16,6 +16,10 @@ func (t *turn) contradicted(to *reasons, r *reading, claims []claim) *called {
 			return nil
 		}
 	}
+	if r.deniesByForm() {
+		to.add(SignalFailureTold, -0.5, "")
+		return nil
+	}
 	denies := negates(r)
 	for i := range claims {
 		c := &claims[i]

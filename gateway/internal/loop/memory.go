@@ -47,7 +47,7 @@ func newMemory(l *ledger.Ledger, exchanges []ledger.Call) *memory {
 //   - a call without a result, or with an empty list;
 //   - a call that gave the same result before;
 //   - a call of a tool that reads and gives nothing at all, or only empty lists and
-//     counts of 0;
+//     counts of 0, in JSON, XML, a table or a sentence;
 //   - a call whose result the tool gave before to other arguments, if it is long, or
 //     more than a word where the tool reads, or says that something failed or is not
 //     there, see toolresult.Missing.
@@ -71,7 +71,7 @@ func (m *memory) isNew(place int) bool {
 			return false
 		}
 	}
-	if e.Kind != ledger.Changes && findsNothing(text) {
+	if e.Kind != ledger.Changes && findsNothing(text) || e.Kind == ledger.Reads && holdsNothing(text) {
 		return false
 	}
 	text, failed := withoutEchoes(text, &e.Call)

@@ -6,15 +6,17 @@ import (
 	"hash/maphash"
 	"slices"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	lru "github.com/hashicorp/golang-lru/v2"
 
+	"github.com/callgate/callgate/gateway/repair"
 	"github.com/callgate/callgate/gateway/wire"
 	"github.com/callgate/callgate/sdk/abi"
 )
 
-// List is what is known of a request's tools. It is not changed once it is made.
+// List is what is known of a request's tools. To those who use it it never changes.
 type List struct {
 	// Tools are the functions, as a parser needs to know them.
 	Tools []abi.Tool
@@ -28,6 +30,35 @@ type List struct {
 	Runes int
 	// JSON is the list itself.
 	JSON []byte
+
+	inside shapes
+}
+
+// shapes are those of tools that were asked for. They are of use only once a call is broken or
+// read from text, and most tools are never called.
+type shapes struct {
+	mu    sync.Mutex
+	known map[string]*repair.Shape
+}
+
+// Inside says of what types the values are that are nested in the arguments of an offered tool;
+// nil says nothing. It is safe for concurrent use.
+func (l *List) Inside(name string) *repair.Shape {
+	schema := l.Schemas[name]
+	if len(schema) == 0 {
+		return nil
+	}
+	l.inside.mu.Lock()
+	defer l.inside.mu.Unlock()
+	shape, known := l.inside.known[name]
+	if !known {
+		if l.inside.known == nil {
+			l.inside.known = map[string]*repair.Shape{}
+		}
+		shape = Shape(schema)
+		l.inside.known[name] = shape
+	}
+	return shape
 }
 
 // Find is the offered tool of a name, or nil.

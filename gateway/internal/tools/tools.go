@@ -76,7 +76,9 @@ func readParams(parameters []byte, left *int) []abi.Param {
 type collected struct {
 	params []abi.Param
 	places map[string]int // in params, by name
-	odd    bool           // there is something that is not made as it ought to be
+	// schemas are where they are described, by name; nil if nobody wants to know.
+	schemas map[string][]wire.Span
+	odd     bool // there is something that is not made as it ought to be
 }
 
 // collect reads the parameters of the schema at a place, and of those that it refers to or is made of.
@@ -125,6 +127,9 @@ func (r *reader) properties(list wire.Span, c *collected) {
 			return false
 		}
 		name, types := nameOf(key), r.types(v, maxSchemaDepth)
+		if c.schemas != nil {
+			c.schemas[name] = append(c.schemas[name], v)
+		}
 		if i, again := c.places[name]; again {
 			c.params[i].Types = either(c.params[i].Types, types)
 			return true

@@ -17,6 +17,7 @@ type blocks struct {
 	wait    []item
 	held    int      // bytes that wait
 	hid     bool     // there were thoughts that the client does not want
+	unnamed bool     // there was a call without a name, which nobody can run
 	runs    []string // ids of calls that the gateway has made
 }
 
@@ -79,7 +80,7 @@ func (b *blocks) drain(end bool) error {
 				return nil
 			}
 			b.calls = slices.DeleteFunc(b.calls, func(c *call) bool { return c == it.call }) // it has no name
-			it.kind = noBlock
+			it.kind, b.unnamed = noBlock, true
 		}
 		b.wait = b.wait[1:]
 		b.held -= len(it.text) + len(it.sign)

@@ -13,6 +13,7 @@ import (
 type said struct {
 	reasoning, details, thoughts value // reasoning_details is OpenRouter's, thinking_blocks LiteLLM's and our own
 	content, refusal, calls, own value
+	function                     value // the call of the time before there were several
 }
 
 // reading reads the chunks of an answer, and says what they bring in blocks.
@@ -84,8 +85,14 @@ func (r *reading) body(f *wire.Frame, c *wire.Choice) error {
 			return err
 		}
 	}
+	if isObject(s.function) && len(s.calls) <= len(`[]`) { // a server that writes it both ways has made one call
+		return b.entry(onlyCall, slices.Concat(value(`{"function":`), s.function, value(`}`)))
+	}
 	return elements(s.calls, func(i int, v value) error { return b.entry(i, v) })
 }
+
+// onlyCall is the index of a call in the form of before there were several.
+const onlyCall = -1
 
 // content takes a text, or the parts that some servers write in its place.
 func (r *reading) content(v value) error {
@@ -121,6 +128,8 @@ func (s *said) set(key []byte, v value) {
 		s.refusal = v
 	case "tool_calls":
 		s.calls = v
+	case "function_call":
+		s.function = v
 	case "provider_specific_fields":
 		s.own = v
 	}

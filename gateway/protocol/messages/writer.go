@@ -236,6 +236,9 @@ func (w *Writer) over() {
 	if w.blocks.hid {
 		w.summary.Warn("dropped:thinking")
 	}
+	if w.blocks.unnamed {
+		w.summary.Warn("call_dropped:no_name")
+	}
 }
 
 // Whole implements [protocol.Writer].

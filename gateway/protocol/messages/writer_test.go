@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -100,6 +102,8 @@ func TestWriter(t *testing.T) {
 		"an id that does not fit":                 {"", []string{call(0, "functions.f:0", "f", `{}`), end("tool_calls", "")}, `[{"type":"tool_use","id":"toolu_cg_ZnVuY3Rpb25zLmY6MA","name":"f","input":{}}] tool_use`},
 		"a name that comes late":                  {"", []string{call(0, "c", "", ``), delta(`{"content":"x"}`), call(0, "", "f", `{}`), end("tool_calls", "")}, `[{"type":"tool_use","id":"c","name":"f","input":{}},{"type":"text","text":"x"}] tool_use`},
 		"a call without a name":                   {"", []string{call(0, "c", "", `{}`), delta(`{"content":"x"}`), end("stop", "")}, `[{"type":"text","text":"x"}] end_turn`},
+		"a call of before there were several":     {"", []string{delta(`{"function_call":{"name":"f","arguments":""}}`), delta(`{"function_call":{"arguments":"{\"a\":"}}`), delta(`{"function_call":{"arguments":"1}"}}`), end("function_call", "")}, `[{"type":"tool_use","id":"toolu_new","name":"f","input":{"a":1}}] tool_use`},
+		"a call that is written both ways":        {"", []string{delta(`{"function_call":{"name":"f","arguments":"{}"},"tool_calls":[{"index":0,"id":"c","function":{"name":"f","arguments":"{}"}}]}`), end("tool_calls", "")}, `[{"type":"tool_use","id":"c","name":"f","input":{}}] tool_use`},
 		"arguments that are an object":            {"", []string{delta(`{"tool_calls":[{"index":0,"id":"c","function":{"name":"f","arguments":{"a":1}}}]}`), end("tool_calls", "")}, `[{"type":"tool_use","id":"c","name":"f","input":{"a":1}}] tool_use`},
 		"cut in text":                             {"", []string{delta(`{"content":"x"}`), end("length", "")}, `[{"type":"text","text":"x"}] max_tokens`},
 		"cut behind a call":                       {"", []string{call(0, "c", "f", `{}`), end("length", "")}, `[{"type":"tool_use","id":"c","name":"f","input":{}}] tool_use`},
@@ -127,10 +131,27 @@ func TestWriter(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%v in\n%s", err, out)
 			}
-			if got := said(m); got != c.want {
+			if got := newID.ReplaceAllString(said(m), "toolu_new"); got != c.want {
 				t.Errorf("got  %s\nwant %s\n%s", got, c.want, out)
 			}
 		})
+	}
+}
+
+// newID is an id that the gateway has made.
+var newID = regexp.MustCompile(`toolu_[a-z2-7]{20,}`)
+
+// TestWriterSaysWhatItDrops: a call without a name is left out, and said to be.
+func TestWriterSaysWhatItDrops(t *testing.T) {
+	t.Parallel()
+	_, sum, err := streamed(t, "", call(0, "c", "", `{}`), delta(`{"content":"x"}`), end("stop", ""))
+	if err != nil || !slices.Contains(sum.Warnings, "call_dropped:no_name") {
+		t.Errorf("streamed: got %v, warnings %v", err, sum.Warnings)
+	}
+	w, sum := writerOf(t, "", false)
+	data := []byte(`{"id":"msg_c1","model":"up","choices":[{"index":0,"message":{"content":"x","tool_calls":[{"id":"c","function":{"name":null,"arguments":"{}"}}]},"finish_reason":"stop"}]}`)
+	if _, err := w.Whole(&wire.Frame{Raw: data, Data: data, Whole: true}); err != nil || !slices.Contains(sum.Warnings, "call_dropped:no_name") {
+		t.Errorf("whole: got %v, warnings %v", err, sum.Warnings)
 	}
 }
 

@@ -305,7 +305,7 @@ func (r *reader) readNotes(list []byte) {
 // readCalls takes calls, whole or in pieces, also that of the time before there were several.
 func (r *reader) readCalls(b *body) (err error) {
 	const old = -1
-	if isObject(b.function) {
+	if isObject(b.function) && b.calls == nil { // a server that writes it both ways has made one call
 		f := object(b.function)
 		err = r.machine.addCall(old, nil, f.get("name"), argument(f))
 	}

@@ -56,10 +56,12 @@ func (k *checker) finish(c *choice, reason string) {
 	if c.problem != nil {
 		k.invalid(c)
 	}
-	if c.asCame {
-		return
-	}
-	for _, kind := range append(repairs, c.answer.Begun()...) {
+	k.name(append(repairs, c.answer.Begun()...))
+}
+
+// name says what was repaired.
+func (k *checker) name(repairs []string) {
+	for _, kind := range repairs {
 		k.outcome.Repaired(kind)
 	}
 }
@@ -74,9 +76,6 @@ func (k *checker) invalid(c *choice) {
 	}
 	if !k.strict() {
 		k.outcome.Warn(class)
-	}
-	if c.went == 0 && !c.dropped { // nothing is out: what cannot be repaired stays whole
-		c.asCame = true
 	}
 }
 
@@ -96,6 +95,9 @@ var gravity = []gateway.StructuredResult{"", gateway.StructuredOK, gateway.Struc
 func (k *checker) sum(all choices) {
 	out := &gateway.Structured{}
 	for _, c := range all {
+		if c.released {
+			k.name(c.answer.Begun())
+		}
 		if slices.Index(gravity, c.result) > slices.Index(gravity, out.Result) {
 			out.Result = c.result
 		}

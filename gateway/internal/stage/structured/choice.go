@@ -16,13 +16,14 @@ type choice struct {
 	begun   int    // how long the text was before the frame at hand
 	came    int    // of its text, what the frames before those at hand have brought
 	went    int    // of what goes out, the same
-	asCame  bool   // it goes out as it came, though the answer would have it otherwise
 	changed bool   // what goes out of the frames at hand is another text than came
 	left    string // of that, what no frame has taken yet
 	done    bool   // nothing more is read
-	dropped bool   // text was taken for the answer's that was reasoning
-	result  gateway.StructuredResult
-	problem *repair.Problem
+	// released says that it was not read to its end.
+	released bool
+	dropped  bool // text was taken for the answer's that was reasoning
+	result   gateway.StructuredResult
+	problem  *repair.Problem
 }
 
 // feed reads a piece of the text. It is a function for [wire.Frame.Pieces].
@@ -51,13 +52,13 @@ func (c *choice) events(events []abi.Event) {
 func (c *choice) release(why gateway.StructuredResult) {
 	if !c.done {
 		c.answer.Release()
-		c.done, c.result = true, why
+		c.done, c.released, c.result = true, true, why
 	}
 }
 
 // differs reports whether what goes out of the frames at hand is another text than they brought.
 func (c *choice) differs() bool {
-	return c.dropped || !c.asCame && !bytes.Equal(c.answer.Raw()[c.came:], c.answer.Text()[c.went:])
+	return c.dropped || !bytes.Equal(c.answer.Raw()[c.came:], c.answer.Text()[c.went:])
 }
 
 // take gives away what goes out of the frames at hand, once.

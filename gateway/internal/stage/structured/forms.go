@@ -70,6 +70,7 @@ func (f *forms) read(schema []byte) *repair.Form {
 	if err == nil && len(list) == 1 && len(list[0].Params) > 0 {
 		form.Tool = &list[0]
 	}
+	form.Shape = tools.Shape(schema)
 	return form
 }
 

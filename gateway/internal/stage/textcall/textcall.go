@@ -12,6 +12,7 @@ import (
 
 	"github.com/callgate/callgate/gateway"
 	"github.com/callgate/callgate/gateway/chain"
+	"github.com/callgate/callgate/gateway/repair"
 	"github.com/callgate/callgate/gateway/wire"
 	"github.com/callgate/callgate/sdk/abi"
 )
@@ -325,6 +326,7 @@ func (s *stage) choice(index int, whole bool) *choice {
 	}
 	c := &choice{index: index, chain: s.plan.New(s.session, chain.Options{
 		Tools:       func() []abi.Tool { return s.attempt.Sent.Reading.Tools().Tools },
+		Inside:      func(tool string) *repair.Shape { return s.attempt.Sent.Reading.Tools().Inside(tool) },
 		NoTools:     !s.offers,
 		Reasoning:   s.startOf(whole),
 		InReasoning: s.attempt.Target.InReasoning,

@@ -27,6 +27,7 @@ type call struct {
 	closed   bool
 	edited   bool // something besides its arguments is repaired in the frames at hand
 	doubled
+	twins []*call // the calls before it with its id, as long as it may be one of them
 
 	counted once
 }
@@ -58,6 +59,7 @@ const (
 	onceName     = "once_name"
 	onceObject   = "once_object"
 	oncePairHalf = "once_pair_half"
+	onceAgain    = "once_again"
 )
 
 // first reports whether a thing was not counted before.
@@ -70,9 +72,9 @@ func (o *once) first(thing string) bool {
 }
 
 // holding reports whether the call is not certain yet: its name may go on, its arguments
-// wait, or it is to be complete and good before anyone sees it.
+// wait, it is to be complete and good before anyone sees it, or it may be one that was made before.
 func (c *call) holding() bool {
-	return !c.closed && !c.said.foreign && (!c.shown || c.args.holding() || c.strict && !c.approved)
+	return !c.closed && !c.said.foreign && (!c.shown || c.args.holding() || c.strict && !c.approved || len(c.twins) > 0)
 }
 
 // repair notes that something besides the arguments is repaired, and counts that once.
@@ -128,7 +130,7 @@ func (c *call) feed(v *validator, piece []byte, last bool) {
 			return
 		}
 		c.resolve(v)
-		c.args.begin(v.offered.Find(c.name))
+		c.args.begin(v.offered.Find(c.name), v.offered.Inside(c.name))
 	}
 	c.args.feed(piece)
 }
@@ -138,7 +140,7 @@ func (c *call) resolve(v *validator) {
 	if !c.resolved {
 		c.resolved = true
 		c.name, c.problem = v.name(c.said.name)
-		c.strict = v.strictFor(c.name) || c.watched && !v.report
+		c.strict = v.strictFor(c.name) || (c.watched || len(c.twins) > 0) && !v.report
 	}
 }
 
@@ -158,6 +160,17 @@ func (c *call) show(v *validator) {
 		v.outcome.Repaired("name")
 		v.outcome.Flawed(gateway.Flaw{Tool: c.name, Class: "name", Mended: true})
 	}
+	if len(c.twins) == 0 {
+		c.claim(v)
+	}
+	if !c.said.typed {
+		c.edited = true
+		v.outcome.Repaired("type")
+	}
+}
+
+// claim gives the call its id.
+func (c *call) claim(v *validator) {
 	id, ok := v.id(c.choice, c.said.id, c.name)
 	if !ok {
 		c.edited = true
@@ -165,20 +178,16 @@ func (c *call) show(v *validator) {
 		v.outcome.Repaired("id")
 	}
 	c.id = id
-	if !c.said.typed {
-		c.edited = true
-		v.outcome.Repaired("type")
-	}
 }
 
 // approve checks the call if it is complete and waits for that. It reports whether it has
 // other arguments now.
 func (c *call) approve(v *validator) (replaced bool) {
-	if c.approved || !c.strict || !c.args.begun || !c.args.in.Complete() {
+	if c.approved || !c.strict || !c.whole() {
 		return false
 	}
 	c.approved = true
-	return c.check(v)
+	return !c.isTwin() && c.check(v)
 }
 
 // check says whether the complete call fits its tool, and puts the values in place of its
@@ -228,7 +237,7 @@ func (c *call) end(v *validator, cut bool, room int) (extra [][]byte, ok, replac
 		return nil, false, false
 	}
 	c.fault(v, c.args.in.Class())
-	return extra, true, !c.approved && c.check(v)
+	return extra, true, !c.approved && !c.isTwin() && c.check(v)
 }
 
 // countRepairs counts what was done to the arguments. apart says that several objects in them
@@ -335,10 +344,11 @@ func (a *arguments) whole(piece []byte) (_ []byte, joined bool) {
 	return piece, joined
 }
 
-// begin makes them ready for a tool, nil if it is not known: it decides about their types.
-func (a *arguments) begin(tool *abi.Tool) {
+// begin makes them ready for a tool, nil if it is not known: it and what is said of the inside of
+// its parameters decide about their types.
+func (a *arguments) begin(tool *abi.Tool, inside *repair.Shape) {
 	a.begun = true
-	a.in.Begin(tool, maxDepth)
+	a.in.Begin(tool, inside, maxDepth)
 	a.feed(a.waiting)
 	a.waiting = nil
 }

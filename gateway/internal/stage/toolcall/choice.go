@@ -26,6 +26,7 @@ type choice struct {
 func (c *choice) add(s said) *call {
 	added := &call{seat: seat{choice: c.index, ordinal: len(c.calls), index: c.number()}, said: s, doubled: doubled{watched: len(c.texts) > 0}}
 	c.calls = append(c.calls, added)
+	added.twins = c.twinsOf(added)
 	return added
 }
 

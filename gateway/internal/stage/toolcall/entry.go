@@ -127,12 +127,13 @@ func (s *stage) take(c *choice, f *entry, p *piece) {
 	if f.said.index != call.ordinal && (!s.whole || f.indexed) { // a whole answer needs none
 		call.repair(v, onceIndex, repair.BadIndex, "index")
 	}
-	call.edited = call.edited || !s.whole && f.said.index != call.index
+	call.edited = call.edited || call.dropped || !s.whole && f.said.index != call.index
+	if call.saidAgain(f) {
+		call.leaveOut(v, p)
+		return
+	}
 	if p.kept = call.said.foreign || call.closed; p.kept {
-		if !call.said.foreign && !wire.Blank(f.arguments) {
-			call.refuse(v, f.arguments, &repair.Problem{Class: repair.InvalidJSON,
-				Message: "Arguments follow the end of the call.", Hint: "Call the tool again."})
-		}
+		call.late(v, f)
 		return
 	}
 	if !begins {
@@ -142,6 +143,23 @@ func (s *stage) take(c *choice, f *entry, p *piece) {
 		call.repair(v, onceObject, repair.InvalidJSON, "args_object")
 	}
 	s.feed(p, f.arguments)
+}
+
+// leaveOut leaves out an entry that says a call once more.
+func (c *call) leaveOut(v *validator, p *piece) {
+	p.dropped, c.edited = !v.report, true
+	if c.counted.first(onceAgain) {
+		c.fault(v, repair.BadID)
+		v.outcome.Repaired("call_repeated")
+	}
+}
+
+// late refuses arguments behind the end of the call.
+func (c *call) late(v *validator, f *entry) {
+	if !c.said.foreign && !wire.Blank(f.arguments) {
+		c.refuse(v, f.arguments, &repair.Problem{Class: repair.InvalidJSON,
+			Message: "Arguments follow the end of the call.", Hint: "Call the tool again."})
+	}
 }
 
 // feed gives a piece's call its arguments.
@@ -155,11 +173,24 @@ func (s *stage) feed(p *piece, args []byte) {
 	if c.approve(v) {
 		s.replaced(c)
 	}
-	if c.approved && !s.whole {
-		s.choiceOf(c).native(v, c)
+	if !s.whole {
+		of := s.choiceOf(c)
+		if c.approved {
+			of.native(v, c)
+		}
+		s.part(of)
 	}
 	p.to = len(c.args.out)
 	p.from = min(p.from, p.to)
+}
+
+// part decides about the calls of a choice that have the id of another.
+func (s *stage) part(of *choice) {
+	for _, c := range s.recent {
+		if c.choice == of.index {
+			of.part(s.validator, c)
+		}
+	}
 }
 
 // shape is the chunk before, if it went on with one call and did nothing else: a chunk of the
@@ -174,7 +205,7 @@ type shape struct {
 func (s *shape) learn(frame *wire.Frame, f *entry, p *piece) {
 	c := p.call
 	_, number := frame.Hole()
-	if c == nil || p.kept || !c.shown || f.text.Empty() || !f.anonymous() || f.said.index != c.index || number == 0 {
+	if c == nil || p.kept || !c.shown || c.dropped || f.text.Empty() || !f.anonymous() || f.said.index != c.index || number == 0 {
 		return
 	}
 	*s = shape{call: c, number: number, entry: wire.Span{Start: p.at.Start, End: len(frame.Data) - p.at.End}}

@@ -29,6 +29,7 @@ type piece struct {
 	at       wire.Span // the entry in the frame that it stands for, if there is one
 	begins   bool      // it is the first of its call
 	kept     bool      // nothing of it changes but its index
+	dropped  bool      // it is there a second time, and is left out
 	from, to int       // its arguments, among those of the call that go out
 }
 
@@ -102,16 +103,14 @@ func (h *held) rewrite() {
 func (p *piece) entry(whole bool) wire.Entry {
 	c := p.call
 	switch {
+	case c != nil && c.dropped, p.dropped: // nothing, which is left out
+		return wire.Entry{Kind: wire.GoesOn}
 	case c == nil, whole && !p.at.Empty() && (p.kept || !c.edited && c.args.same(false)):
 		return wire.Entry{Kind: wire.AsItCame, From: p.at}
 	case p.kept:
 		return wire.Entry{Kind: wire.Renumbered, From: p.at, Index: c.index}
 	}
 	e := wire.Entry{Kind: wire.GoesOn, From: p.at, Index: c.index, Args: string(c.args.out[p.from:p.to])}
-	if c.dropped {
-		e.Args = ""
-		return e
-	}
 	if p.begins {
 		e.Kind, e.ID, e.Name = wire.Begins, c.id, c.name
 	}

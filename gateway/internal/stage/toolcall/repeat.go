@@ -2,8 +2,10 @@ package toolcall
 
 import (
 	"crypto/sha256"
+	"slices"
 
 	"github.com/callgate/callgate/gateway/internal/conversation"
+	"github.com/callgate/callgate/gateway/repair"
 )
 
 // made is a call that was read from the text. Servers are known to give a call of the model's in
@@ -75,6 +77,80 @@ func (c *choice) fromText(v *validator, t *textCall, args string) (repeated bool
 	return false
 }
 
+// twinsOf are the calls before one that have its id. Servers are known to send a call twice; equal
+// calls with ids of their own are two.
+func (c *choice) twinsOf(one *call) (list []*call) {
+	for _, before := range c.calls[:one.ordinal] {
+		if one.said.id != "" && before.said.id == one.said.id && !one.said.foreign && !before.said.foreign {
+			list = append(list, before)
+		}
+	}
+	return list
+}
+
+// isTwin reports whether a complete call with the id of another does what that does.
+func (c *call) isTwin() bool {
+	return slices.ContainsFunc(c.twins, func(before *call) bool {
+		return before.whole() && before.name == c.name && newDeed(before.name, before.args.out) == newDeed(c.name, c.args.out)
+	})
+}
+
+// part decides about a call with the id of another, as soon as both are complete: it is dropped if
+// it is the same call once more, and gets an id of its own if it is not.
+func (c *choice) part(v *validator, one *call) {
+	if len(one.twins) == 0 || !one.whole() {
+		return
+	}
+	open := func(before *call) bool { return !before.whole() }
+	switch twin := one.isTwin(); {
+	case twin && (v.report || c.closeGap(one)):
+		one.twins, one.dropped, one.edited = nil, !v.report, true
+		one.fault(v, repair.BadID)
+		v.outcome.Repaired("call_repeated")
+		if !v.report {
+			v.drop(one.name)
+		}
+	case twin, !slices.ContainsFunc(one.twins, open):
+		one.own(v)
+	}
+}
+
+// saidAgain reports whether an entry is all of a call once more that has ended: with its id, its name
+// and its arguments.
+func (c *call) saidAgain(f *entry) bool {
+	return c.closed && !c.said.foreign && f.said.id != "" && f.said.id == c.said.id && f.said.name == c.said.name &&
+		newDeed(c.name, f.arguments) == newDeed(c.name, c.args.in.Raw())
+}
+
+// own gives a call with the id of another, which is not that call, an id of its own.
+func (c *call) own(v *validator) {
+	if len(c.twins) > 0 {
+		c.twins = nil
+		c.claim(v)
+	}
+}
+
+// closeGap gives the calls behind one that is dropped the indexes before theirs. It reports false if
+// somebody knows one of them.
+func (c *choice) closeGap(dropped *call) bool {
+	var behind []*call
+	for _, one := range c.calls {
+		if one.index > dropped.index && !one.dropped {
+			behind = append(behind, one)
+		}
+	}
+	known := func(one *call) bool { return one.sent }
+	if dropped.sent || len(behind) != c.next-1-dropped.index || slices.ContainsFunc(behind, known) {
+		return false
+	}
+	for _, one := range behind {
+		one.index--
+		one.edited = true
+	}
+	c.next--
+	return true
+}
+
 // repeated takes note that the last call is one of before, and is dropped.
 func (c *choice) repeated(v *validator, name string) {
 	v.drop(name)
@@ -92,5 +168,8 @@ func (c *choice) dropped() (n int) {
 	return n
 }
 
-// whole reports whether a call is complete.
-func (c *call) whole() bool { return c.closed || c.args.begun && c.args.in.Complete() }
+// whole reports whether a call is complete, and its arguments are known. Those that stand in a string
+// are only decoded at the end.
+func (c *call) whole() bool {
+	return c.closed || c.args.begun && c.args.in.Complete() && !c.args.in.Holding()
+}

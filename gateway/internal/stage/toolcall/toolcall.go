@@ -118,9 +118,10 @@ func (s *stage) read(f *wire.Frame) {
 		if p.Reason == "" && !s.whole {
 			continue
 		}
-		s.close(&s.current, c, i, p.Reason)
+		complete := s.close(&s.current, c, i, p.Reason)
 		c.finished = true
-		if len(c.calls) > 0 && strings.EqualFold(p.Reason, finishStop) {
+		none := s.whole && p.Reason == "" && !p.Finish.Empty() && complete
+		if len(c.calls) > 0 && (none || strings.EqualFold(p.Reason, finishStop)) {
 			s.current.renamed = append(s.current.renamed, i)
 			s.validator.outcome.Repaired("finish_reason")
 		}
@@ -154,6 +155,10 @@ func (s *stage) close(h *held, c *choice, place int, reason string) (complete bo
 		if ok {
 			c.native(s.validator, call)
 		}
+	}
+	for _, call := range c.calls {
+		c.part(s.validator, call)
+		call.own(s.validator)
 	}
 	return complete
 }
@@ -206,6 +211,11 @@ func (s *stage) release(last *held, cut bool, next gateway.Sink) {
 	frames := s.queue.take()
 	if last != nil {
 		frames = append(frames, last)
+	}
+	for _, call := range s.recent {
+		if call.shown {
+			call.own(s.validator)
+		}
 	}
 	repaired := !s.recent.unchanged(cut) || slices.ContainsFunc(frames, (*held).repaired)
 	if repaired {

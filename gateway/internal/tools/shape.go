@@ -1,0 +1,133 @@
+package tools
+
+import (
+	"bytes"
+	"fmt"
+
+	"github.com/callgate/callgate/gateway/repair"
+	"github.com/callgate/callgate/gateway/wire"
+	"github.com/callgate/callgate/sdk/abi"
+)
+
+// maxShapes is how many places of a schema are looked into for what is nested there.
+const maxShapes = 512
+
+// Shape reads what a schema says of the values that are nested in those that it describes, by the
+// rules by which [Read] reads parameters. It is nil where no string in them can be given another type.
+func Shape(schema []byte) *repair.Shape {
+	if bytes.Count(schema, []byte(`"properties"`)) < 2 && !bytes.Contains(schema, []byte(`"items"`)) && !bytes.Contains(schema, []byte(`"$ref"`)) {
+		return nil
+	}
+	left := maxVisits*len(schema) + minVisited
+	s := shaper{reader: reader{text: schema, left: &left}, made: map[string]*repair.Shape{}}
+	whole, ok := wire.Value(schema, 0)
+	if !ok || schema[whole.Start] != '{' {
+		return nil
+	}
+	root := s.shape([]wire.Span{whole}, 0)
+	if s.gaveUp || left <= 0 { // of half a schema nobody knows what the other half says
+		return nil
+	}
+	s.prune()
+	if len(root.Members) == 0 && root.Elements == nil {
+		return nil
+	}
+	return root
+}
+
+// shaper makes the shapes of one schema. A value may be described in several places, of which
+// none alone has the say.
+type shaper struct {
+	reader
+	made   map[string]*repair.Shape // by the places
+	order  []*repair.Shape
+	gaveUp bool
+}
+
+// shape is what the schemas at some places say of a value and of what is in it.
+func (s *shaper) shape(places []wire.Span, types abi.Types) *repair.Shape {
+	key := fmt.Sprint(places)
+	if known := s.made[key]; known != nil {
+		return known
+	}
+	shape := &repair.Shape{Types: types}
+	if s.gaveUp = s.gaveUp || len(s.order) == maxShapes || *s.left <= 0; s.gaveUp {
+		return shape
+	}
+	s.made[key], s.order = shape, append(s.order, shape)
+	members := collected{places: map[string]int{}, schemas: map[string][]wire.Span{}}
+	var elements []wire.Span
+	listed := true
+	for _, at := range places {
+		*s.left -= at.End - at.Start
+		s.collect(at, &members, false, maxSchemaDepth)
+		listed = s.elements(at, &elements, maxSchemaDepth) && listed
+	}
+	if !members.odd && len(members.params) > 0 {
+		shape.Members = make(map[string]*repair.Shape, len(members.params))
+		for _, p := range members.params {
+			shape.Members[p.Name] = s.shape(members.schemas[p.Name], p.Types)
+		}
+	}
+	if listed && len(elements) > 0 {
+		of := s.types(elements[0], maxSchemaDepth)
+		for _, at := range elements[1:] {
+			of = either(of, s.types(at, maxSchemaDepth))
+		}
+		shape.Elements = s.shape(elements, of)
+	}
+	return shape
+}
+
+// elements adds the schemas of the elements of an array that the schema at a place describes, or those
+// that it refers to or is made of. It reports false if they differ by their place in the array.
+func (s *shaper) elements(at wire.Span, list *[]wire.Span, depth int) (alike bool) {
+	if at.Empty() || s.text[at.Start] != '{' || depth == 0 || *s.left <= 0 {
+		return true
+	}
+	items := s.find(at, "items")
+	if !s.find(at, "prefixItems").Empty() || !items.Empty() && s.text[items.Start] == '[' {
+		return false
+	}
+	if !items.Empty() {
+		*list = append(*list, items)
+	}
+	alike = true
+	for _, key := range [...]string{"$ref", "allOf", "anyOf", "oneOf"} {
+		v := s.find(at, key)
+		if key != "$ref" {
+			s.each(v, func(sub wire.Span) { alike = s.elements(sub, list, depth-1) && alike })
+		} else if target, ok := s.resolve(wire.Unquote(v.Of(s.text))); ok {
+			alike = s.elements(target, list, depth-1) && alike
+		}
+	}
+	return alike
+}
+
+// prune takes out the shapes in which nothing can be given a type.
+func (s *shaper) prune() {
+	useful := map[*repair.Shape]bool{}
+	for again := true; again; {
+		again = false
+		for i := len(s.order) - 1; i >= 0; i-- {
+			shape := s.order[i]
+			use := shape.Typed() || useful[shape.Elements]
+			for _, member := range shape.Members {
+				use = use || useful[member]
+			}
+			if use && !useful[shape] {
+				useful[shape], again = true, true
+			}
+		}
+	}
+	for _, shape := range s.order {
+		for name, member := range shape.Members {
+			if !useful[member] {
+				delete(shape.Members, name)
+			}
+		}
+		if !useful[shape.Elements] {
+			shape.Elements = nil
+		}
+	}
+}

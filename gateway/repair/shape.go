@@ -1,0 +1,28 @@
+package repair
+
+import "github.com/callgate/callgate/sdk/abi"
+
+// Shape is what a schema says of the types inside a value, at any depth. It may lead back to itself,
+// as schemas do, and is not changed once it is made. A nil Shape says nothing.
+type Shape struct {
+	// Types are those of the value itself; 0 is any.
+	Types abi.Types
+	// Members are those of an object that are themselves, or hold, what can be given a type.
+	Members map[string]*Shape
+	// Elements are those of an array, nil if nothing in them can be given a type.
+	Elements *Shape
+}
+
+// Typed reports whether a string in the place of the value can be given another type.
+func (s *Shape) Typed() bool { return s != nil && excludesString(s.Types) }
+
+// inside reports whether there is something to be seen in a value that begins with a byte.
+func (s *Shape) inside(first byte) bool {
+	switch {
+	case s == nil:
+		return false
+	case first == '[':
+		return s.Elements != nil
+	}
+	return len(s.Members) > 0
+}
