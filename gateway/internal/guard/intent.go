@@ -25,7 +25,7 @@ const maxIntentText = 32 << 10
 const maxAsked = 32
 
 func compileIntents(rules []Intent) *intents {
-	words := newTrieBuilder()
+	words := newTrieBuilder(0)
 	c := &intents{of: make([][]expected, 1)}
 	for _, rule := range rules {
 		for _, item := range rule.Match {

@@ -59,7 +59,7 @@ var loadLexicons = sync.OnceValue(func() *lexicons {
 func readLexicons(fsys fs.FS) (*lexicons, error) {
 	l := &lexicons{tools: map[string]actions{}, idle: map[string]bool{}}
 	l.spelled = spellings{exact: map[string]things{}, open: map[string]things{}}
-	r := &lexiconReader{lexicons: l, words: newTrieBuilder(), meanings: make([][]meaning, 1)}
+	r := &lexiconReader{lexicons: l, words: newTrieBuilder(someNodes), meanings: make([][]meaning, 1)}
 	names, err := fs.Glob(fsys, "lexicon/*.txt")
 	if err != nil {
 		return nil, err

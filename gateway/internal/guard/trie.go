@@ -26,7 +26,10 @@ type buildNode struct {
 // someNodes is about what the lexicons of all languages need.
 const someNodes = 1 << 17
 
-func newTrieBuilder() *trieBuilder { return &trieBuilder{nodes: make([]buildNode, 1, someNodes)} }
+// newTrieBuilder makes one, with room for so many nodes at first.
+func newTrieBuilder(room int) *trieBuilder {
+	return &trieBuilder{nodes: make([]buildNode, 1, max(room, 1))}
+}
 
 // add puts a word in and returns the place of its pattern's number. An open word may have
 // any ending. One with a byte that no text has here is not found.

@@ -23,7 +23,7 @@ func TestTrie(t *testing.T) {
 		text string
 		open bool
 	}
-	built, words := newTrieBuilder(), []word{{}}
+	built, words := newTrieBuilder(0), []word{{}}
 	for range 3000 {
 		w := word{strings.TrimSpace(text(1 + random.IntN(6))), random.IntN(3) == 0}
 		if w.text == "" {
