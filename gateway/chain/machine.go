@@ -31,6 +31,7 @@ type progress struct {
 	wrapper *marker // the answer's, that is open
 	example bool    // a block of code that looked like a call was none: none of the others is
 	mention bool    // the text shows a chat's own markup
+	invents bool    // behind the end of the model's turn there is one of somebody else
 }
 
 // end says whether the output has ended, and why.
@@ -118,6 +119,7 @@ func (m *machine) begin(found string, start bool) {
 func (m *machine) found(literal string) {
 	k := m.parsers.plan.literals[literal]
 	m.sofar.mention = m.sofar.mention || k.mention
+	m.sofar.invents = m.sofar.invents || k.other && len(m.tail) > 0
 	if at := &m.text.at; !at.fence.around() {
 		if opens := m.reasoning.opening(k, at, m.text.out.trim, m.sofar.begun); opens != nil {
 			m.openReasoning(literal, opens)
@@ -149,6 +151,9 @@ func (m *machine) mayParse(k *meaning) bool {
 	open := m.reasoning.open
 	switch {
 	case !m.parsers.reads(), open && m.parsers.opts.InReasoning == Ignore:
+		return false
+	case m.sofar.invents: // nobody has asked for what a model answers to a message that it has made up
+		m.text.report.warn("invented_turn")
 		return false
 	case k.fence != "":
 		return m.text.at.lineMarks && !open && !m.sofar.example && !m.text.at.fence.around()

@@ -1,6 +1,11 @@
 package chain
 
-import "github.com/callgate/callgate/sdk/abi"
+import (
+	"slices"
+	"strings"
+
+	"github.com/callgate/callgate/sdk/abi"
+)
 
 // reasoning knows whether the text is inside of the model's reasoning.
 type reasoning struct {
@@ -140,6 +145,18 @@ var endTokens = [...]string{
 	"</assistant>", "<｜hy_eos:opensource｜>", "<|observation|>", "<|user|>", "<start_function_response>", "<|end_of_msg|>", "<|calls|>", "<|endoftext|>", "<|end_of_text|>", "<seed:eos>", "<|eom|>", "<|eot|>",
 }
 
+// mentions stand in text about chats, not in answers.
+var mentions = [...]string{"<|im_start|>", "<|start_header_id|>", "[INST]"}
+
+// others begin a turn that is not the model's. Behind the end of its own it has invented that.
+var others = [...]string{
+	"<|im_start|>user", "<|im_start|>human", "<|im_start|>tool", "<|im_start|>system", "<|im_start|>function",
+	"<|start_header_id|>user", "<|start_header_id|>ipython", "<|start_header_id|>tool", "<|start_header_id|>system",
+	"<|start_of_role|>user", "<|start_of_role|>tool_response", "<|start_of_role|>system",
+	"<start_of_turn>user", "<|turn>user", "<|start|>user", "<|START_OF_TURN_TOKEN|><|USER_TOKEN|>",
+	"<|im_user|>", "<|user|>", "<｜User｜>", "[INST]",
+}
+
 // fences begin and end blocks of code in Markdown.
 var fences = [...]string{"```", "~~~"}
 
@@ -150,6 +167,7 @@ type meaning struct {
 	endToken      bool
 	lead          bool // it names the speaker where the output begins
 	mention       bool // it stands in text about chats, not in answers
+	other         bool // it begins a turn of somebody else
 	trigger       bool
 	fence         string // the fence that it is or begins with
 }
@@ -172,8 +190,12 @@ func (p *Plan) meanings() map[string]*meaning {
 	for _, t := range [...]string{"<|CHATBOT_TOKEN|>", "<|START_OF_TURN_TOKEN|>"} {
 		of(t).lead = true
 	}
-	for _, t := range [...]string{"<|im_start|>", "<|start_header_id|>", "[INST]"} {
+	for _, t := range mentions {
 		of(t).mention = true
+	}
+	for _, t := range others {
+		of(t).other = true
+		of(t).mention = slices.ContainsFunc(mentions[:], func(m string) bool { return strings.HasPrefix(t, m) })
 	}
 	if p.reasoning {
 		for i := range markers {

@@ -167,6 +167,7 @@ var meanings = map[string]string{ //nolint:gochecknoglobals // a table
 	"call_refused":            "A parser read a call that was not taken: its name is not offered, or a required argument is missing.",
 	"call_without_tools":      "The text calls, but the request offers no tools.",
 	"end_token":               "A token that ends the output was dropped.",
+	"invented_turn":           "The model went on with a message of somebody else; what looks like a call behind that is text.",
 	"missing_arguments":       "A call was taken that lacks a required argument.",
 	"parse_budget":            "So much of the text looked like calls and was none that some of it was not read: a call there stays text.",
 	"reasoning_end_missing":   "The reasoning never ended.",
