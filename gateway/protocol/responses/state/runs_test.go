@@ -8,6 +8,7 @@ import (
 	"io"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/callgate/callgate/gateway"
@@ -103,6 +104,10 @@ func TestBackgroundEnds(t *testing.T) {
 // and one key takes neither all of them nor all places of those that wait.
 func TestSlots(t *testing.T) {
 	t.Parallel()
+	synctest.Test(t, slots) // its clock goes on once nobody can
+}
+
+func slots(t *testing.T) {
 	r := newRuns(t.Context())
 	var running []*run
 	for i := range maxRunsOfKey {
@@ -123,7 +128,7 @@ func TestSlots(t *testing.T) {
 		select {
 		case <-begun:
 			return false
-		case <-time.After(20 * time.Millisecond):
+		case <-time.After(time.Second):
 			n.end(errCancelled)
 			<-begun
 			return true
