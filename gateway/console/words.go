@@ -15,6 +15,7 @@ var repaired = map[string]string{ //nolint:gochecknoglobals // a table
 	"args_types":      "Values of the wrong type, such as \"3\" for 3",
 	"args_encoding":   "Arguments wrapped in a JSON string",
 	"args_object":     "An object where a string belongs",
+	"calls_object":    "An object where a list of calls belongs",
 	"args_empty":      "Empty arguments",
 	"args_split":      "Several calls in one",
 	"args_repeated":   "Arguments that came twice",

@@ -58,6 +58,7 @@ const (
 	onceID       = "once_id"
 	onceName     = "once_name"
 	onceObject   = "once_object"
+	onceList     = "once_list"
 	oncePairHalf = "once_pair_half"
 	onceAgain    = "once_again"
 )

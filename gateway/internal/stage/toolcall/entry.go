@@ -70,6 +70,25 @@ func (f *entry) says() bool {
 	return !f.anonymous() || f.said.foreign || !wire.Blank(f.arguments)
 }
 
+// single reads the one call of a choice of the frame at hand that stands where a list belongs.
+func (s *stage) single(c *choice, place int) {
+	h := &s.current
+	p := &h.frame.Choices()[place]
+	f := readEntry(p.Calls.Of(h.frame.Data), s.memory[:0])
+	if !f.says() {
+		return
+	}
+	piece := piece{place: place, at: p.Calls}
+	s.take(c, &f, &piece)
+	if !f.object {
+		s.keepMemory(f.arguments)
+	}
+	if piece.call != nil {
+		piece.call.repair(s.validator, onceList, repair.InvalidJSON, "calls_object")
+	}
+	h.pieces = append(h.pieces, piece)
+}
+
 // entries reads the entries of a choice of the frame at hand.
 func (s *stage) entries(c *choice, place int) {
 	h := &s.current

@@ -112,8 +112,12 @@ func (s *stage) read(f *wire.Frame) {
 	for i := range f.Choices() {
 		p := &f.Choices()[i]
 		c := s.choice(p.Index, i)
-		if !p.Calls.IsNull(f.Data) && f.Data[p.Calls.Start] == '[' {
+		switch {
+		case p.Calls.IsNull(f.Data):
+		case f.Data[p.Calls.Start] == '[':
 			s.entries(c, i)
+		case f.Data[p.Calls.Start] == '{':
+			s.single(c, i)
 		}
 		if p.Reason == "" && !s.whole {
 			continue
