@@ -49,7 +49,7 @@ func (s *stage) readWhole(f *wire.Frame, place int, c *choice) {
 	}
 	s.outcome.Changed = true
 	f.Change(place).PutText(events, s.maker.ReasoningName)
-	if c.renamed {
+	if c.renamed || f.Choices()[place].Reason == "" && c.chain.Report().Calls > 0 {
 		f.Change(place).PutFinish(finishCalls)
 	}
 }
