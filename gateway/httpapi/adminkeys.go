@@ -118,6 +118,17 @@ func fieldsOf(k *keys.Key) keyFields {
 	return f
 }
 
+func fieldsOfTeam(t *keys.Team) teamFields {
+	return teamFields{t.Name, t.Models, t.Tools, some(t.MaxTokens), t.Labels, t.Limits}
+}
+
+// team is what was sent as a team.
+func (f *teamFields) team() (keys.Team, error) {
+	scope, err := scopeOf(f.Models, f.Tools, f.MaxTokens, f.Labels, f.Limits)
+	return keys.Team{Name: f.Name, Scope: scope}, err
+}
+
+// some is n as JSON has a field that may be missing: nil for 0.
 func some(n int) *int {
 	if n == 0 {
 		return nil
@@ -160,7 +171,7 @@ func (k keysAdmin) view(e *keys.Entry, text string) KeyView {
 }
 
 func viewTeam(t *keys.TeamEntry) TeamView {
-	return TeamView{teamFields: teamFields{t.Name, t.Models, t.Tools, some(t.MaxTokens), t.Labels, t.Limits}, Origin: t.Origin, Hidden: t.Hidden, Keys: t.Keys, Created: t.Created}
+	return TeamView{teamFields: fieldsOfTeam(&t.Team), Origin: t.Origin, Hidden: t.Hidden, Keys: t.Keys, Created: t.Created}
 }
 
 // list is GET /admin/keys?after=NAME&limit=N.
@@ -318,40 +329,38 @@ func (k keysAdmin) createTeam(c echo.Context) error {
 	if err := readJSON(c, &f); err != nil {
 		return err
 	}
-	return k.putTeam(c, f, false)
-}
-
-func (k keysAdmin) putTeam(c echo.Context, f teamFields, replace bool) error {
-	scope, err := scopeOf(f.Models, f.Tools, f.MaxTokens, f.Labels, f.Limits)
+	team, err := f.team()
 	if err != nil {
 		return k.failed(c, err)
 	}
-	t, err := k.manager.PutTeam(c.Request().Context(), keys.Team{Name: f.Name, Scope: scope}, replace)
+	t, err := k.manager.CreateTeam(c.Request().Context(), team)
 	if err != nil {
 		return k.failed(c, err)
 	}
-	if replace {
-		k.note(c, "team changed by the operator", f.Name)
-		return c.JSON(http.StatusOK, viewTeam(t))
-	}
-	k.note(c, "team made by the operator", f.Name)
+	k.note(c, "team made by the operator", t.Name)
 	return c.JSON(http.StatusCreated, viewTeam(t))
 }
 
+// editTeam changes the fields that were sent; null takes one away.
 func (k keysAdmin) editTeam(c echo.Context) error {
 	name, change, err := patch(c)
 	if err != nil {
 		return err
 	}
-	t := k.book.Team(name)
-	if t == nil {
-		return notThere("team", name, nil, teamsPath)
-	}
-	var f teamFields
-	if err := merged(viewTeam(t).teamFields, change, &f); err != nil {
+	t, err := k.manager.EditTeam(c.Request().Context(), name, func(team *keys.Team) error {
+		var f teamFields
+		if err := merged(fieldsOfTeam(team), change, &f); err != nil {
+			return err
+		}
+		changed, err := f.team()
+		*team = changed
+		return err
+	})
+	if err != nil {
 		return k.failed(c, err)
 	}
-	return k.putTeam(c, f, true)
+	k.note(c, "team changed by the operator", name)
+	return c.JSON(http.StatusOK, viewTeam(t))
 }
 
 func (k keysAdmin) deleteTeam(c echo.Context) error {
