@@ -36,7 +36,7 @@ type record struct {
 	abort   bool            // it broke off
 	tape    *content.Tape   // of what is said; nil: nobody keeps it
 
-	endTrace func(gateway.Record)
+	endTrace func(gateway.Record) // nil: no trace was begun
 }
 
 // observed is the context of a request. It has the record beside it: Echo's own store of values is a
@@ -170,9 +170,10 @@ func (w *watch) begin(c echo.Context) (ctx context.Context, done func(route stri
 	}
 }
 
-// ended hands a request for an answer that is over to the metrics and the trace.
+// ended ends the trace of a request that is over, if begin has begun one, and hands a request for an
+// answer to the metrics.
 func (w *watch) ended(c echo.Context, rec *record, took time.Duration) {
-	if !rec.asks {
+	if !rec.asks && rec.endTrace == nil {
 		return
 	}
 	r := gateway.Record{ID: rec.id, Route: rec.route, Status: c.Response().Status, Protocol: rec.form.Name, Stream: rec.stream, Took: took, Summary: rec.summary, Tenant: tenantOf(c), Tape: rec.tape}
@@ -182,7 +183,7 @@ func (w *watch) ended(c echo.Context, rec *record, took time.Duration) {
 	if rec.endTrace != nil {
 		rec.endTrace(r)
 	}
-	if w.metrics != nil {
+	if rec.asks && w.metrics != nil {
 		w.metrics.Request(&r)
 	}
 }
