@@ -96,21 +96,18 @@ func (l *library) getResponse(c echo.Context) error {
 
 // replay writes events until there are no more, and signs of life between them.
 func replay(c echo.Context, events protocol.Events, heartbeat time.Duration) error {
-	w := c.Response()
-	w.Header().Set("content-type", "text/event-stream")
-	streamHeader(w.Header())
 	beat := newHeartbeat(c, recordOf(c).form.Ping, heartbeat, true)
 	defer beat.stop()
 	for {
 		piece, err := events(c.Request().Context())
+		if err != nil && err != io.EOF { // before the first event it has a status of its own
+			return err
+		}
 		if werr := beat.write(piece, true); werr != nil {
 			return &gateway.Error{Kind: gateway.Canceled, Message: "The client closed the request.", Err: werr}
 		}
-		switch {
-		case err == io.EOF:
+		if err == io.EOF {
 			return nil
-		case err != nil:
-			return err
 		}
 	}
 }
