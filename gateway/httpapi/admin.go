@@ -66,7 +66,7 @@ type AdminConfig struct {
 	Metrics http.Handler
 	// Console answers /ui and all below. Without it there are no such paths.
 	Console Console
-	// SSO signs operators in for the console, beside the key; nil for the key alone.
+	// SSO signs operators in for the console, beside the key, which it needs; nil for the key alone.
 	SSO SSO
 	// Log may be nil.
 	Log *slog.Logger
@@ -106,11 +106,14 @@ const (
 	maxAdminIdle   = 120 * time.Second
 )
 
-// NewAdmin makes an admin server. A key whose hash is not in the form above, or a
-// missing function, gives an error.
+// NewAdmin makes an admin server. A key whose hash is not in the form above, a missing one where
+// operators sign in, or a missing function, gives an error.
 func NewAdmin(cfg AdminConfig) (*Admin, error) {
 	if cfg.Breakers == nil || cfg.Reset == nil {
 		return nil, errors.New("an admin server needs Breakers and Reset")
+	}
+	if cfg.SSO != nil && cfg.KeyHash == "" {
+		return nil, errors.New("an admin server where operators sign in needs a KeyHash: signing in guards the page alone")
 	}
 	book, err := adminKeys(cfg.KeyHash)
 	if err != nil {
