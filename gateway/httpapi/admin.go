@@ -78,10 +78,10 @@ type AdminConfig struct {
 // POST /admin/reload, /ui for browsers, and GET /livez, which alone is open to
 // everyone. It is an http.Handler.
 type Admin struct {
-	echo *echo.Echo
-	door *door // for the operator's key
-	page *page // nil: there is none
-	log  *slog.Logger
+	echo   *echo.Echo
+	access *access // for the operator's key
+	page   *page   // nil: there is none
+	log    *slog.Logger
 }
 
 // The operator's paths.
@@ -122,9 +122,9 @@ func NewAdmin(cfg AdminConfig) (*Admin, error) {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	a := &Admin{echo: echo.New(), door: &door{keys: book}, log: cfg.Log}
+	a := &Admin{echo: echo.New(), access: &access{keys: book}, log: cfg.Log}
 	if cfg.Console != nil {
-		a.page = &page{cfg.Console, cfg.SSO, a.door, cfg.Log}
+		a.page = &page{cfg.Console, cfg.SSO, a.access, cfg.Log}
 	}
 	a.echo.HTTPErrorHandler = a.fail
 	a.echo.IPExtractor = echo.ExtractIPDirect() // no header of a client's says who it is
@@ -206,7 +206,7 @@ func (a *Admin) HTTP() *http.Server {
 // no key cannot find out what there is. It sees the route that Echo has chosen, so it
 // and Echo cannot read a path differently.
 func (a *Admin) guard(next echo.HandlerFunc) echo.HandlerFunc {
-	checked, console := a.door.sameSite(a.door.authenticate(limitBody(next))), a.page.guard(next)
+	checked, console := a.access.sameSite(a.access.authenticate(limitBody(next))), a.page.guard(next)
 	return func(c echo.Context) error {
 		c.Response().Header().Set(echo.HeaderCacheControl, "no-store")
 		c.Response().Header().Set(echo.HeaderXContentTypeOptions, "nosniff")

@@ -24,9 +24,9 @@ const (
 
 // counter counts the tokens of requests of the Messages API.
 type counter struct {
-	gateway Chatter
-	door    *door
-	watch   *watch
+	gateway  Chatter
+	access   *access
+	observer *observer
 }
 
 // answer is POST /v1/messages/count_tokens. An upstream that counts itself is asked; the count of
@@ -45,7 +45,7 @@ func (n *counter) answer(c echo.Context, body []byte, from protocol.Client) erro
 // ask is the upstream's own count, nil where there is none.
 func (n *counter) ask(c echo.Context, body []byte, from protocol.Client) []byte {
 	req, err := from.Limits.Parse(body, from.Room)
-	if err != nil || n.door.enter(c, req) != nil {
+	if err != nil || n.access.enter(c, req) != nil {
 		return nil
 	}
 	req.Wishes.MaxRetries = new(int)
@@ -54,7 +54,7 @@ func (n *counter) ask(c echo.Context, body []byte, from protocol.Client) []byte 
 		named := req.With(model, nil).Join()
 		return io.NopCloser(bytes.NewReader(named)), int64(len(named)), nil
 	}
-	ctx, done := n.watch.begin(c)
+	ctx, done := n.observer.begin(c)
 	defer func() { done(req.Routing.Route) }()
 	ctx, cancel := context.WithTimeout(ctx, countTime)
 	defer cancel()

@@ -23,8 +23,8 @@ type library struct {
 }
 
 // route adds the paths of what is stored: of the Responses API, and of the Conversations API.
-func (l *library) route(to *echo.Echo, d *door) {
-	before := d.behind(tells(responses.Form))
+func (l *library) route(to *echo.Echo, a *access) {
+	before := a.middleware(errorsAs(responses.Form))
 	one, items := responsesPath+"/:id", responsesPath+"/:id/input_items"
 	to.GET(one, l.getResponse, before...)
 	to.DELETE(one, l.stored((*state.Service).DeleteResponse), before...)
