@@ -169,7 +169,7 @@ func plain(f *wire.Frame) []*wire.Frame {
 		return []*wire.Frame{{Raw: data, Data: data, Whole: true}}
 	}
 	var out []*wire.Frame
-	blocks := wire.NewReader(&reader{f.AppendTo(nil)}, 0)
+	blocks := wire.NewReader(bytes.NewReader(f.AppendTo(nil)), 0)
 	for {
 		b, err := blocks.Next()
 		if err != nil {
@@ -179,18 +179,6 @@ func plain(f *wire.Frame) []*wire.Frame {
 		data := append([]byte(nil), b.Data...)
 		out = append(out, &wire.Frame{Raw: raw, Data: data})
 	}
-}
-
-// reader reads bytes once.
-type reader struct{ rest []byte }
-
-func (r *reader) Read(p []byte) (int, error) {
-	if len(r.rest) == 0 {
-		return 0, io.EOF
-	}
-	n := copy(p, r.rest)
-	r.rest = r.rest[n:]
-	return n, nil
 }
 
 // ended deals with the end of a round.
