@@ -72,11 +72,8 @@ type AdminConfig struct {
 	Log *slog.Logger
 }
 
-// Admin serves what the operator needs, on a listener of its own: GET /metrics, GET
-// /admin/breakers, POST /admin/breakers/{name}/reset, GET /admin/targets, GET /admin/prefix, GET
-// /admin/plugins, POST /admin/plugins/parsers/{name}/reset, GET /admin/tools, GET /admin/usage, /admin/keys, /admin/teams, GET /admin/quality, GET /admin/rollouts and what routeRollouts says,
-// POST /admin/reload, /ui for browsers, and GET /livez, which alone is open to
-// everyone. It is an http.Handler.
+// Admin serves what the operator needs, on a listener of its own: the paths of adminPaths, of which GET
+// /livez alone is open to everyone. It is an http.Handler.
 type Admin struct {
 	echo   *echo.Echo
 	access *access // for the operator's key
@@ -96,6 +93,13 @@ const (
 	qualityPath  = "/admin/quality"
 	parsersPath  = pluginsPath + "/parsers"
 )
+
+// adminPaths are what there is, for whoever asks for something else. Below /admin/keys and /admin/teams see
+// keysAdmin, and below /admin/rollouts routeRollouts.
+const adminPaths = "GET " + breakersPath + ", POST " + breakersPath + "/{name}/reset, GET " + targetsPath + ", GET " + prefixPath +
+	", GET " + toolsPath + ", GET " + qualityPath + ", GET " + rolloutsPath + ", GET " + usagePath + ", GET " + pluginsPath +
+	", POST " + parsersPath + "/{name}/reset, POST " + reloadPath + ", " + keysPath + ", " + teamsPath + ", GET " + consolePath +
+	", GET " + metricsPath + " and GET " + livezPath
 
 // Bounds on what the admin listener takes, and for how long.
 const (
@@ -281,9 +285,9 @@ func notThere(what, name string, names []string, lists string) error {
 		Message: message + " GET " + lists + " lists them."}
 }
 
-// observe gives each request its id and writes one line to the log when it is done.
-// Scrapers come every few seconds, so what only reads and works is for debugging, except looks at what was
-// said in a request: who looked at which is to be known.
+// observe gives each request its id and writes one line to the log when it is done. Scrapers come every
+// few seconds, so a GET that worked is logged at the level debug, unless it is for what a request said: who
+// looked at that is to be known.
 func (a *Admin) observe(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		began := time.Now()
@@ -324,8 +328,7 @@ func (a *Admin) fail(err error, c echo.Context) {
 		a.page.fail(e, c)
 		return
 	case e.Kind == gateway.NotFound && e.Code == "not_found":
-		e = &gateway.Error{Kind: gateway.NotFound, Code: e.Code, Message: "Not found: this address serves GET " +
-			breakersPath + ", POST " + breakersPath + "/{name}/reset, GET " + targetsPath + ", GET " + prefixPath + ", GET " + toolsPath + ", GET " + qualityPath + ", GET " + rolloutsPath + ", GET " + usagePath + ", GET " + pluginsPath + ", POST " + parsersPath + "/{name}/reset, POST " + reloadPath + ", " + keysPath + ", " + teamsPath + ", GET " + consolePath + ", GET " + metricsPath + " and GET " + livezPath + "."}
+		e = &gateway.Error{Kind: gateway.NotFound, Code: e.Code, Message: "Not found: this address serves " + adminPaths + "."}
 	case e.Kind == gateway.InvalidKey:
 		e = &gateway.Error{Kind: gateway.InvalidKey,
 			Message: "No valid key: send the operator's key as \"Authorization: Bearer …\". Clients' keys are not accepted here."}

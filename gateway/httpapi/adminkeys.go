@@ -78,7 +78,7 @@ type TextView struct {
 	Until  time.Time `json:"until,omitzero"`
 }
 
-// keyFields are what an operator sets.
+// keyFields are what an operator sets of a key.
 type keyFields struct {
 	Name      string            `json:"name"`
 	Team      string            `json:"team,omitempty"`
@@ -101,6 +101,7 @@ type TeamView struct {
 	Created time.Time   `json:"created,omitzero"`
 }
 
+// teamFields are what an operator sets of a team.
 type teamFields struct {
 	Name      string            `json:"name"`
 	Models    []string          `json:"models,omitzero"`
@@ -110,6 +111,7 @@ type teamFields struct {
 	Limits    []limit.Spec      `json:"limits,omitzero"`
 }
 
+// fieldsOf are those of a key, as they are.
 func fieldsOf(k *keys.Key) keyFields {
 	f := keyFields{Name: k.Name, Team: k.Team, Models: k.Models, Tools: k.Tools, CIDR: k.CIDR, MaxTokens: some(k.MaxTokens), Labels: k.Labels, Arms: k.Arms, Limits: k.Limits}
 	if !k.Expires.IsZero() {
@@ -118,6 +120,7 @@ func fieldsOf(k *keys.Key) keyFields {
 	return f
 }
 
+// fieldsOfTeam are those of a team, as they are.
 func fieldsOfTeam(t *keys.Team) teamFields {
 	return teamFields{t.Name, t.Models, t.Tools, some(t.MaxTokens), t.Labels, t.Limits}
 }
@@ -150,6 +153,7 @@ func (f *keyFields) key() (k keys.Key, err error) {
 	return k, nil
 }
 
+// scopeOf is what keys and teams have in common. most is max_tokens, nil for no limit.
 func scopeOf(models, tools []string, most *int, labels map[string]string, limits []limit.Spec) (s keys.Scope, err error) {
 	s = keys.Scope{Models: models, Tools: tools, Labels: labels, Limits: limits}
 	if most != nil {
@@ -160,6 +164,7 @@ func scopeOf(models, tools []string, most *int, labels map[string]string, limits
 	return s, nil
 }
 
+// view is a key for operators; text is its own, where it was just made, and else "".
 func (k keysAdmin) view(e *keys.Entry, text string) KeyView {
 	v := KeyView{Key: text, keyFields: fieldsOf(&e.Key), State: k.book.Status(e), Origin: e.Origin, Created: e.Created}
 	for _, s := range e.Secrets {
@@ -170,6 +175,7 @@ func (k keysAdmin) view(e *keys.Entry, text string) KeyView {
 	return v
 }
 
+// viewTeam is a team for operators.
 func viewTeam(t *keys.TeamEntry) TeamView {
 	return TeamView{teamFields: fieldsOfTeam(&t.Team), Origin: t.Origin, Hidden: t.Hidden, Keys: t.Keys, Created: t.Created}
 }
@@ -195,6 +201,7 @@ func (k keysAdmin) list(c echo.Context) error {
 	return c.JSON(http.StatusOK, out)
 }
 
+// show is GET /admin/keys/{name}.
 func (k keysAdmin) show(c echo.Context) error {
 	name, err := nameOf(c)
 	if err != nil {
@@ -207,6 +214,7 @@ func (k keysAdmin) show(c echo.Context) error {
 	return c.JSON(http.StatusOK, k.view(e, ""))
 }
 
+// create is POST /admin/keys. Its answer alone has the key's text.
 func (k keysAdmin) create(c echo.Context) error {
 	var f keyFields
 	if err := readJSON(c, &f); err != nil {
@@ -224,7 +232,7 @@ func (k keysAdmin) create(c echo.Context) error {
 	return c.JSON(http.StatusCreated, k.view(e, text))
 }
 
-// edit changes the fields that were sent; null takes one away.
+// edit is PATCH /admin/keys/{name}: it changes the fields that were sent; null takes one away.
 func (k keysAdmin) edit(c echo.Context) error {
 	name, change, err := patch(c)
 	if err != nil {
@@ -246,6 +254,7 @@ func (k keysAdmin) edit(c echo.Context) error {
 	return c.JSON(http.StatusOK, k.view(e, ""))
 }
 
+// rotate is POST /admin/keys/{name}/rotate. Its answer alone has the new text.
 func (k keysAdmin) rotate(c echo.Context) error {
 	name, err := nameOf(c)
 	if err != nil {
@@ -271,6 +280,7 @@ func (k keysAdmin) rotate(c echo.Context) error {
 	return c.JSON(http.StatusOK, k.view(e, text))
 }
 
+// block is POST /admin/keys/{name}/block or …/unblock.
 func (k keysAdmin) block(blocked bool) echo.HandlerFunc {
 	said := "key unblocked by the operator"
 	if blocked {
@@ -290,18 +300,20 @@ func (k keysAdmin) block(blocked bool) echo.HandlerFunc {
 	}
 }
 
+// delete is DELETE /admin/keys/{name}.
 func (k keysAdmin) delete(c echo.Context) error {
 	name, err := nameOf(c)
-	if err == nil {
-		if err := k.manager.Delete(c.Request().Context(), name); err != nil {
-			return k.failed(c, err)
-		}
-		k.note(c, "key deleted by the operator", name)
-		return c.NoContent(http.StatusNoContent)
+	if err != nil {
+		return err
 	}
-	return err
+	if err := k.manager.Delete(c.Request().Context(), name); err != nil {
+		return k.failed(c, err)
+	}
+	k.note(c, "key deleted by the operator", name)
+	return c.NoContent(http.StatusNoContent)
 }
 
+// teams is GET /admin/teams.
 func (k keysAdmin) teams(c echo.Context) error {
 	out := struct {
 		Teams []TeamView `json:"teams"`
@@ -312,6 +324,7 @@ func (k keysAdmin) teams(c echo.Context) error {
 	return c.JSON(http.StatusOK, out)
 }
 
+// showTeam is GET /admin/teams/{name}.
 func (k keysAdmin) showTeam(c echo.Context) error {
 	name, err := nameOf(c)
 	if err != nil {
@@ -324,6 +337,7 @@ func (k keysAdmin) showTeam(c echo.Context) error {
 	return c.JSON(http.StatusOK, viewTeam(t))
 }
 
+// createTeam is POST /admin/teams.
 func (k keysAdmin) createTeam(c echo.Context) error {
 	var f teamFields
 	if err := readJSON(c, &f); err != nil {
@@ -341,7 +355,7 @@ func (k keysAdmin) createTeam(c echo.Context) error {
 	return c.JSON(http.StatusCreated, viewTeam(t))
 }
 
-// editTeam changes the fields that were sent; null takes one away.
+// editTeam is PATCH /admin/teams/{name}: it changes the fields that were sent; null takes one away.
 func (k keysAdmin) editTeam(c echo.Context) error {
 	name, change, err := patch(c)
 	if err != nil {
@@ -363,16 +377,17 @@ func (k keysAdmin) editTeam(c echo.Context) error {
 	return c.JSON(http.StatusOK, viewTeam(t))
 }
 
+// deleteTeam is DELETE /admin/teams/{name}.
 func (k keysAdmin) deleteTeam(c echo.Context) error {
 	name, err := nameOf(c)
-	if err == nil {
-		if err := k.manager.DeleteTeam(c.Request().Context(), name); err != nil {
-			return k.failed(c, err)
-		}
-		k.note(c, "team deleted by the operator", name)
-		return c.NoContent(http.StatusNoContent)
+	if err != nil {
+		return err
 	}
-	return err
+	if err := k.manager.DeleteTeam(c.Request().Context(), name); err != nil {
+		return k.failed(c, err)
+	}
+	k.note(c, "team deleted by the operator", name)
+	return c.NoContent(http.StatusNoContent)
 }
 
 // note writes what an operator has done to the log.
@@ -455,6 +470,7 @@ func readJSON(c echo.Context, into any) error {
 	return parseJSON(body, into)
 }
 
+// parseJSON reads one object into into. Its errors say which field is wrong.
 func parseJSON(body []byte, into any) error {
 	err := json.Unmarshal(body, into, json.RejectUnknownMembers(true))
 	if err == nil {
