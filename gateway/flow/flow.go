@@ -275,21 +275,21 @@ func (g *Gateway) ask(ctx context.Context, req *gateway.Request, c *compiled, ch
 		}
 	})
 	if err != nil {
-		return nil, refused(err, p)
+		return nil, withSummary(err, p)
 	}
 	p.Notes.Choice = p.Base.Reading.Choice()
 	g.caches.prompt(p, c.Affinity)
-	g.judged(p, c, choice)
+	g.countCalls(p, c, choice)
 	p.Timing.Overhead = time.Since(requested)
 	resp, err := g.engine.Do(metered(ctx, p.Notes.Turn, c, g.options.Price), p)
 	if err != nil {
 		return nil, err
 	}
-	return follow(resp, p.Notes.Turn), nil
+	return trackTurn(resp, p.Notes.Turn), nil
 }
 
-// refused adds to the error of a policy what is known of the request.
-func refused(err error, p *attempt.Plan) error {
+// withSummary is the error of a policy, with what is known of the request where it was refused for its rounds.
+func withSummary(err error, p *attempt.Plan) error {
 	e := gateway.AsError(err)
 	if e.Kind != gateway.Looping {
 		return e

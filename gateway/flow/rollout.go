@@ -106,7 +106,7 @@ func (g *Gateway) mirrored(ctx context.Context, req *gateway.Request, t *trial, 
 		return
 	}
 	meter := gateway.MeterOf(ctx)
-	resp.Reply = &pairing{Reply: resp.Reply, taker: taker{summary: resp.Summary}, over: func(live rollout.Answer) { g.mirror(req, meter, t, live) }}
+	resp.Reply = &pairing{Reply: resp.Reply, callCollector: callCollector{summary: resp.Summary}, over: func(live rollout.Answer) { g.mirror(req, meter, t, live) }}
 }
 
 // mirror asks the mirror's arm what the client has an answer to already. The request is copied, since
@@ -164,7 +164,7 @@ func (g *Gateway) askMirror(ctx context.Context, req *gateway.Request, t *trial)
 		return failed(err)
 	}
 	defer resp.Close()
-	p := &pairing{Reply: resp.Reply, taker: taker{summary: resp.Summary}}
+	p := &pairing{Reply: resp.Reply, callCollector: callCollector{summary: resp.Summary}}
 	if err := p.drain(); err != nil {
 		return failed(err)
 	}
