@@ -45,12 +45,17 @@ type page struct {
 
 // open connects, with the handshake of the server's version.
 func (s *Server) open(ctx context.Context, legacy bool) (_ *session, err error) {
+	at := new(session)
+	defer func() {
+		if err != nil && at.proc != nil { // also if the SDK has panicked
+			at.proc.end()
+		}
+	}()
 	defer protect(&err)
 	options := &sdk.ClientSessionOptions{}
 	if legacy {
 		options.ProtocolVersion = handshake
 	}
-	at := new(session)
 	var transport sdk.Transport
 	if s.web != nil {
 		web := &sdk.StreamableClientTransport{
@@ -72,7 +77,7 @@ func (s *Server) open(ctx context.Context, legacy bool) (_ *session, err error) 
 	at.cs, err = s.client.Connect(n.with(ctx), transport, options)
 	if err != nil {
 		if at.proc != nil {
-			at.proc.end()
+			at.proc.end() // so that all is here that it wrote
 			err = at.proc.explain(err)
 		}
 		return nil, &connectError{err, n}
