@@ -99,6 +99,7 @@ func (h *hold) grow(used, to limit.Amount) error {
 	return nil
 }
 
+// extend asks the limiter for another hold. With force it is given though there is no room.
 func (h *hold) extend(to limit.Holds, force bool) (limit.Verdict, error) {
 	return h.state.limiter.Extend(context.WithoutCancel(h.ctx), h.lease, to, force)
 }

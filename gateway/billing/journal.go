@@ -136,6 +136,7 @@ func (j *journal) segmentsOf(name string) (files []string, err error) {
 	return files, err
 }
 
+// nextPath is the path of the next segment.
 func (j *journal) nextPath() string {
 	j.number++
 	return filepath.Join(j.dir, fmt.Sprintf("%s-%08d%s", j.name, j.number, segmentSuffix))

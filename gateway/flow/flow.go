@@ -111,6 +111,7 @@ func (g *Gateway) Begin() {
 	g.caches.begin(g.gone)
 }
 
+// withDefaults has the defaults in the place of what may be left out.
 func (o Options) withDefaults() Options {
 	o.Timeout = cmp.Or(o.Timeout, DefaultTimeout)
 	if o.Log == nil {

@@ -71,6 +71,7 @@ type collectedCall struct {
 // maxNoted is how many bytes of calls are noted; answers with more are compared by what came first.
 const maxNoted = 256 << 10
 
+// frame reads a frame of the answer as the client gets it.
 func (t *callCollector) frame(f *wire.Frame) {
 	if f.Done {
 		return

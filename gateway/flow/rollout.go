@@ -61,6 +61,7 @@ type trial struct {
 	arms map[string][]*compiled
 }
 
+// trials makes rollouts ready, each under the rollout that its figures are of.
 func (s *shared) trials(list []Rollout, engine *attempt.Engine) map[*rollout.Rollout]*trial {
 	out := map[*rollout.Rollout]*trial{}
 	for i := range list {

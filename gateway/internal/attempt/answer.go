@@ -182,6 +182,7 @@ func (a *answer) commit(asked *gateway.Request) error {
 	}
 }
 
+// commits notes that the client sees the answer from here on: what is warned of later is in no header.
 func (a *answer) commits() {
 	o := a.outcome()
 	o.Committed, a.summary.WarningsInHeader = true, len(o.Warnings)

@@ -123,6 +123,8 @@ type upstream struct {
 	changed atomic.Pointer[func(string, breaker.Change)]
 }
 
+// newUpstream is a provider with the defaults of its policy, a closed breaker and a full bucket. changed is
+// told of the breaker's changes.
 func newUpstream(name string, p gateway.Provider, policy gateway.Policy, changed func(string, breaker.Change)) *upstream {
 	retry := policy.Retry
 	if retry.Base <= 0 {

@@ -24,6 +24,7 @@ const (
 	pinRefusedFor = time.Hour
 )
 
+// newPins remembers nothing yet.
 func newPins(now func() time.Time) *pins {
 	list, _ := lru.New[targetKey, time.Time](maxPins) // the size is good
 	return &pins{list, now}

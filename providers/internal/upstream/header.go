@@ -49,6 +49,7 @@ func (x *headerRules) setNames(c *Config) error {
 	return nil
 }
 
+// names is a list of headers as a set of canonical names.
 func names(list []string) map[string]bool {
 	m := make(map[string]bool, len(list))
 	for _, name := range list {

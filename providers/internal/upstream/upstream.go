@@ -123,6 +123,7 @@ func (p *Client) CloseIdleConnections() {
 	}
 }
 
+// baseURL reads the address of an upstream. Its errors quote no password.
 func baseURL(s string) (*url.URL, error) {
 	u, err := url.Parse(s)
 	switch {
