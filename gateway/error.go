@@ -23,7 +23,7 @@ const (
 	Invalid                      // the request is at fault
 	TooLarge                     // the request is larger than a limit
 	InvalidKey                   // no valid key
-	Forbidden                    // a web page of another site asks
+	Forbidden                    // the client may not: its key's models or address, or a web page of another site asks
 	NotFound                     // no such model or path
 	MethodNotAllowed             // the path exists, but not for this method
 	RateLimited                  // the upstream limits our rate

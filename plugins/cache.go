@@ -108,10 +108,13 @@ func openLibrary(dir string) (wazero.CompilationCache, error) {
 
 // clean removes what a process left that was killed while it compiled.
 func (s *codeStore) clean() {
-	left, _ := filepath.Glob(filepath.Join(s.dir, stagingPrefix+"*"))
-	for _, dir := range left {
-		if info, err := os.Lstat(dir); err == nil && time.Since(info.ModTime()) > staleTime {
-			_ = os.RemoveAll(dir)
+	entries, _ := os.ReadDir(s.dir) // one that cannot be read is noticed when code is kept there
+	for _, e := range entries {
+		if !strings.HasPrefix(e.Name(), stagingPrefix) {
+			continue
+		}
+		if info, err := e.Info(); err == nil && time.Since(info.ModTime()) > staleTime {
+			_ = os.RemoveAll(filepath.Join(s.dir, e.Name()))
 		}
 	}
 }

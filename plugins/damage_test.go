@@ -2,6 +2,7 @@ package plugins_test
 
 import (
 	"bytes"
+	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -218,6 +219,9 @@ func TestCacheDamagedBySwap(t *testing.T) {
 func TestCacheHalfWritten(t *testing.T) {
 	t.Parallel()
 	k := keepCode(t)
+	k.dir = filepath.Join(t.TempDir(), "[of a host]") // its name is no pattern
+	k.host = newHost(t, plugins.Config{CacheDir: k.dir})
+	k.use(plugins.CodeProcess)
 	left, fresh := filepath.Join(k.dir, "compiling-1"), filepath.Join(k.dir, "compiling-2")
 	for _, dir := range []string{left, fresh} {
 		if err := os.CopyFS(dir, os.DirFS(k.entry)); err != nil {
@@ -236,8 +240,9 @@ func TestCacheHalfWritten(t *testing.T) {
 	if _, err := os.Stat(fresh); err != nil {
 		t.Errorf("what another process may be compiling is gone: %v", err)
 	}
-	if more, _ := filepath.Glob(filepath.Join(k.dir, "compiling-*")); len(more) != 1 {
-		t.Errorf("this process left %v", more)
+	more, err := fs.Glob(os.DirFS(k.dir), "compiling-*")
+	if err != nil || len(more) != 1 {
+		t.Errorf("this process left %v, error %v", more, err)
 	}
 }
 

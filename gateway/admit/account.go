@@ -32,11 +32,11 @@ type account struct {
 
 // attempt is the one that runs.
 type attempt struct {
-	runs  bool
-	row   billing.Row // what it has used at least
-	input int64       // tokens
-	came  int64       // bytes
-	next  int64       // bytes at which the hold is to grow
+	running  bool
+	row      billing.Row // what it has used at least
+	input    int64       // tokens of the request
+	received int64       // bytes of the answer so far
+	growAt   int64       // how many bytes of it there are when the hold is to grow
 }
 
 // account makes that of a request, with nothing held yet.
@@ -56,8 +56,8 @@ func (g *Gate) account(ctx context.Context, req *gateway.Request, m *model, k ki
 // used is what was used so far.
 func (a *account) used() limit.Amount {
 	u := a.ended
-	if c := &a.current; c.runs {
-		u = plus(u, a.estimate.amount(c.input, a.estimate.tokens(c.came)))
+	if c := &a.current; c.running {
+		u = plus(u, a.estimate.amount(c.input, a.estimate.tokens(c.received)))
 	}
 	return u
 }
@@ -74,14 +74,14 @@ func (a *account) Begin(provider, model string, why gateway.Purpose, bytes int) 
 	}
 	again := a.asked
 	a.asked = true
-	a.current = attempt{runs: true, input: a.estimate.input}
+	a.current = attempt{running: true, input: a.estimate.input}
 	if again && a.estimate.input > 0 && bytes > 0 {
 		a.current.input = a.estimate.tokens(int64(bytes))
 	}
 	a.rows.begin(&a.current.row, provider, model, why)
 	a.note(&a.current.row, a.current.input, 0)
 	a.estimate.price.raise(&a.gate.prices, Target{provider, model})
-	a.aim()
+	a.setGrowAt()
 	if !again || a.hold.lease == nil {
 		return nil
 	}
@@ -108,9 +108,9 @@ func (a *account) Copied(ctx context.Context, copied *gateway.Request) (gateway.
 	return m, func() { m.finish(false) }
 }
 
-// aim says at which byte of the answer the hold is to grow.
-func (a *account) aim() {
-	a.current.next = a.current.came + a.estimate.reach(a.hold.left(a.used()))
+// setGrowAt says at which byte of the answer the hold is to grow.
+func (a *account) setGrowAt() {
+	a.current.growAt = a.current.received + a.estimate.reach(a.hold.left(a.used()))
 }
 
 // grow has the hold be a step ahead of what was used.
@@ -123,12 +123,12 @@ func (a *account) grow() error {
 func (a *account) Came(n int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.current.came += int64(n)
-	if a.current.came < a.current.next || a.hold.lease == nil || a.hold.cut {
+	a.current.received += int64(n)
+	if a.current.received < a.current.growAt || a.hold.lease == nil || a.hold.wasCut {
 		return
 	}
 	_ = a.grow()
-	a.aim()
+	a.setGrowAt()
 }
 
 // renew keeps the lease, and says what was used so far.
@@ -138,8 +138,8 @@ func (a *account) renew() {
 	if a.over {
 		return
 	}
-	if c := &a.current; c.runs {
-		a.note(&c.row, c.input, a.estimate.tokens(c.came))
+	if c := &a.current; c.running {
+		a.note(&c.row, c.input, a.estimate.tokens(c.received))
 	}
 	if a.hold.lease != nil {
 		a.hold.renew(a.used())
@@ -168,7 +168,7 @@ func (a *account) tellOf(err error) {
 func (a *account) isCut() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.hold.cut
+	return a.hold.wasCut
 }
 
 // Ended implements gateway.Meter.
@@ -179,7 +179,7 @@ func (a *account) Ended(u gateway.Use) {
 	if u.Purpose == gateway.ForJudge {
 		row = a.judge
 	} else {
-		a.current.runs = false
+		a.current.running = false
 	}
 	if u.Unbilled {
 		a.rows.forget(row)

@@ -137,7 +137,7 @@ func (g *Gate) pass(ctx context.Context, req *gateway.Request, k kind, ask func(
 	answer.Summary.RateLimits = rates
 	a.tell(answer.Summary)
 	a.reply = reply{Reply: answer.Reply, account: a, replayed: answer.Summary.Replayed()}
-	if a.hold.cuts && answer.Streamed() {
+	if a.hold.mayCut && answer.Streamed() {
 		a.reply.cutter = &cutter{}
 	}
 	answer.Reply = &a.reply
@@ -168,6 +168,7 @@ type renewal struct {
 	ended   chan struct{}
 }
 
+// start begins the goroutine that renews, which end ends.
 func (r *renewal) start(every time.Duration) {
 	r.stop, r.ended = make(chan struct{}), make(chan struct{})
 	go func() {
@@ -185,11 +186,13 @@ func (r *renewal) start(every time.Duration) {
 	}()
 }
 
+// end returns when the goroutine has ended.
 func (r *renewal) end() {
 	close(r.stop)
 	<-r.ended
 }
 
+// renew renews the leases of all that run now, one after the other.
 func (r *renewal) renew() {
 	r.mu.Lock()
 	var list []*account
@@ -205,6 +208,7 @@ func (r *renewal) renew() {
 // links are an account's place in the list of those that run.
 type links struct{ next, before *account }
 
+// add has a request renewed until remove.
 func (r *renewal) add(a *account) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -214,6 +218,7 @@ func (r *renewal) add(a *account) {
 	r.running = a
 }
 
+// remove may be called for one that was never added.
 func (r *renewal) remove(a *account) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

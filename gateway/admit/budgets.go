@@ -20,6 +20,7 @@ type budgets struct {
 	seen   map[budgetKey]*Budget
 }
 
+// budgetKey is what tells budgets apart.
 type budgetKey struct {
 	scope  limit.Scope
 	kind   limit.Kind

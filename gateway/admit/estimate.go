@@ -115,7 +115,7 @@ func newEstimate(req *gateway.Request, m *model, k kind) (e estimate, output int
 	if output *= 2; output == 0 {
 		output = firstOutput
 	}
-	most, choices := asked(req)
+	most, choices := requestedTokens(req)
 	if c := req.From.Client; c != nil && c.MaxTokens > 0 && (most == 0 || int64(c.MaxTokens) < most) {
 		most = int64(c.MaxTokens)
 	}
@@ -192,8 +192,8 @@ func textBytes(body []byte) (n, pictures int64) {
 	}
 }
 
-// asked is how many tokens a request asks for at most, 0 if it does not say, and how many choices.
-func asked(r *gateway.Request) (most, choices int64) {
+// requestedTokens is how many tokens a request asks for at most, 0 if it does not say, and how many choices.
+func requestedTokens(r *gateway.Request) (most, choices int64) {
 	body, p := r.Body.Bytes(), r.Body.Places()
 	number := func(at wire.Span) int64 {
 		if at.Empty() {

@@ -19,6 +19,7 @@ type figures struct {
 	said     time.Time // when the log said that the Redis is away
 }
 
+// subject is what is counted apart: whose limit it is, and of what kind.
 type subject struct {
 	of   string
 	kind limit.Kind

@@ -17,8 +17,8 @@ type hold struct {
 	ctx     context.Context //nolint:containedctx // of the request, for the limiter
 	request string          // the request's id, for the log
 	lease   *limit.Lease    // nil: none
-	cuts    bool            // some budget has running answers cut
-	cut     bool            // and did
+	mayCut  bool            // some budget has running answers cut (on_exceed: cut)
+	wasCut  bool            // the answer was cut
 	amount  limit.Holds
 }
 
@@ -27,7 +27,7 @@ type hold struct {
 func (h *hold) fit(limits []limit.Limit) {
 	for i := range limits {
 		l := &limits[i]
-		h.cuts = h.cuts || l.Cut
+		h.mayCut = h.mayCut || l.Cut
 		if l.Kind != limit.Tokens {
 			continue
 		}
@@ -81,16 +81,16 @@ func (h *hold) left(used limit.Amount) limit.Amount {
 // grow makes the hold larger. If there is no room for that the answer is finished nevertheless, or cut.
 func (h *hold) grow(used, to limit.Amount) error {
 	to = to.Most(h.amount.Hold)
-	v, err := h.extend(limit.Holds{Hold: to, Used: used}, !h.cuts)
+	v, err := h.extend(limit.Holds{Hold: to, Used: used}, !h.mayCut)
 	defer func() { v.Free() }()
-	if err == nil && v.Refusal != nil && h.cuts && !v.Cut { // those that have no room let it finish
+	if err == nil && v.Refusal != nil && h.mayCut && !v.Cut { // those that have no room let it finish
 		v, err = h.extend(limit.Holds{Hold: to, Used: used}, true)
 	}
 	switch {
 	case err != nil: // the lease lives a while; what it has used is settled at the end
 		h.state.away(h.ctx, err)
 	case v.Refusal != nil && v.Cut:
-		h.cut = true
+		h.wasCut = true
 		h.state.cut(h.ctx, h.request, &v)
 		return refusal(&v, to)
 	default:
@@ -99,6 +99,7 @@ func (h *hold) grow(used, to limit.Amount) error {
 	return nil
 }
 
+// extend asks the limiter for another hold. With force it is given though there is no room.
 func (h *hold) extend(to limit.Holds, force bool) (limit.Verdict, error) {
 	return h.state.limiter.Extend(context.WithoutCancel(h.ctx), h.lease, to, force)
 }

@@ -91,6 +91,7 @@ func (t *Table) Of(req *gateway.Request) (*limit.Set, error) {
 	return s, err
 }
 
+// make makes the set of limits that hold for somebody; nil for none.
 func (t *Table) make(at subjects) (*limit.Set, error) {
 	var limits []limit.Limit
 	add := func(list []Rule, s limit.Scope) {

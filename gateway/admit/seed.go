@@ -24,6 +24,7 @@ type seeds struct {
 	failed time.Time // until when the ledger is not asked; turn is its lock
 }
 
+// newSeeds has asked nobody yet.
 func newSeeds() seeds {
 	return seeds{turn: make(chan struct{}, 1)}
 }

@@ -13,8 +13,9 @@ import (
 	"strings"
 )
 
-// The names of the files in a journal's folder: NAME.lock, which a process holds as long as it lives, and
-// NAME-00000001.jsonl, its segments, and NAME.begun, the answers that run. What could not be read or was too late ends in .kept and is left alone.
+// The names of the files in a journal's folder: NAME.lock, which a process holds as long as it lives,
+// NAME-00000001.jsonl, its segments, and NAME.begun, the answers that run. What could not be read or was too
+// late ends in .kept and is left alone.
 const (
 	lockSuffix    = ".lock"
 	segmentSuffix = ".jsonl"
@@ -98,7 +99,7 @@ func (j *journal) adopt() (all []*segment, err error) {
 
 // takeOver gives the segments of a process that has ended names of this one, and makes one of what it had begun.
 func (j *journal) takeOver(name string) (all []*segment, err error) {
-	files, err := filepath.Glob(filepath.Join(j.dir, name+"-*"+segmentSuffix))
+	files, err := j.segmentsOf(name)
 	if err != nil {
 		return nil, err
 	}
@@ -106,7 +107,7 @@ func (j *journal) takeOver(name string) (all []*segment, err error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, file := range files { // sorted
+	for _, file := range files {
 		s := &segment{path: j.nextPath()}
 		if err := os.Rename(file, s.path); err != nil {
 			return all, err
@@ -124,6 +125,18 @@ func (j *journal) takeOver(name string) (all []*segment, err error) {
 	return all, nil
 }
 
+// segmentsOf are the files of a process's segments, in their order. The folder's own name is no pattern.
+func (j *journal) segmentsOf(name string) (files []string, err error) {
+	entries, err := os.ReadDir(j.dir) // sorted
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), name+"-") && strings.HasSuffix(e.Name(), segmentSuffix) {
+			files = append(files, filepath.Join(j.dir, e.Name()))
+		}
+	}
+	return files, err
+}
+
+// nextPath is the path of the next segment.
 func (j *journal) nextPath() string {
 	j.number++
 	return filepath.Join(j.dir, fmt.Sprintf("%s-%08d%s", j.name, j.number, segmentSuffix))

@@ -24,6 +24,7 @@ func NewMemory(l MemoryLimits) Ledger {
 	return &memory{limits: l, ids: map[rowID]struct{}{}, hours: map[Hour]*Sum{}}
 }
 
+// memory is a ledger in memory. It is safe for concurrent use.
 type memory struct {
 	limits MemoryLimits
 

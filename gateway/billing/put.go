@@ -133,6 +133,7 @@ func (c *carrier) put(ctx context.Context, s *segment) error {
 	return s.remove(bad+late > 0)
 }
 
+// putRows puts rows into the ledger, within putTime.
 func (c *carrier) putRows(ctx context.Context, rows []Row) (Result, error) {
 	ctx, cancel := context.WithTimeout(ctx, putTime)
 	defer cancel()

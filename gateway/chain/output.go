@@ -76,6 +76,7 @@ type side struct {
 	gap   bool   // there was none before the markup, so what comes behind it stays
 }
 
+// side is that of a kind.
 func (o *output) side(kind abi.Kind) *side {
 	if kind == abi.Reasoning {
 		return &o.sides[1]
@@ -83,6 +84,7 @@ func (o *output) side(kind abi.Kind) *side {
 	return &o.sides[0]
 }
 
+// write adds text of a kind. White space at its end waits, since markup may follow that it belongs to.
 func (o *output) write(kind abi.Kind, text []byte) {
 	s := o.side(kind)
 	o.kind = kind
@@ -189,6 +191,7 @@ func (b *batch) add(e abi.Event) {
 // has none.
 const firstEvents = 8
 
+// append adds an event.
 func (b *batch) append(e abi.Event) {
 	if b.list == nil {
 		b.list = make([]abi.Event, 0, firstEvents)
@@ -219,6 +222,7 @@ func (b *batch) goesOn(kind abi.Kind, index int) bool {
 	return false
 }
 
+// seal closes the text that pieces were joined to: nothing more is joined to it.
 func (b *batch) seal() {
 	if len(b.joined) > 0 {
 		b.list[len(b.list)-1].Text = string(b.joined)

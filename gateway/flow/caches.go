@@ -9,10 +9,10 @@ import (
 
 // caches are what is known of the caches of targets.
 type caches struct {
-	index    *prefix.Index
-	affinity *routing.Affinity // nil: no route wants it
-	salt     []byte            // keeps apart what tenants have sent
-	noted    bool              // every prompt is, in summaries
+	index        *prefix.Index
+	affinity     *routing.Affinity // nil: no route wants it
+	salt         []byte            // keeps apart what tenants have sent
+	notesPrompts bool              // in the summary of every request
 }
 
 // begin takes the place of what was known before, without what there was of providers that are gone.
@@ -31,14 +31,14 @@ func (c *caches) begin(gone []string) {
 // there was. wanted says that its route sends requests to where their prompts are.
 func (c *caches) prompt(p *attempt.Plan, wanted bool) {
 	near := c.affinity != nil && wanted && len(p.Targets) > 1
-	if !near && !c.noted {
+	if !near && !c.notesPrompts {
 		return
 	}
 	chain := routing.Chain(c.salt, p.Base, p.Model)
 	if near {
 		p.Affinity = c.affinity.Prompt(chain)
 	}
-	if c.noted {
+	if c.notesPrompts {
 		p.Prompt = &gateway.Prompt{Blocks: chain, Bytes: len(p.Base.Reading.ToolsJSON())}
 		if p.Base.Reading.HasMessages() {
 			p.Prompt.Bytes += len(p.Base.Body.Places().Messages.Of(p.Base.Body.Bytes()))

@@ -14,6 +14,7 @@ type deadline struct {
 	late    *gateway.Error // what ends a request that takes too long
 }
 
+// newDeadline bounds requests by a time, and makes the error of those that take longer.
 func newDeadline(timeout time.Duration) deadline {
 	return deadline{timeout, &gateway.Error{Kind: gateway.Timeout, Message: fmt.Sprintf("No complete answer within %s (timeout).", timeout)}}
 }

@@ -80,7 +80,7 @@ func New(o Options) (*Gateway, error) {
 			}
 		}
 	}
-	g.caches.salt, g.caches.noted = o.CacheSalt, o.Prompts
+	g.caches.salt, g.caches.notesPrompts = o.CacheSalt, o.Prompts
 	g.caches.affinity = routing.NewAffinity(o.routing(), wants, idle, o.CacheSalt, g.caches.index)
 	g.engine = attempt.New(engine)
 	g.models = models{table: g.table, engine: g.engine, direct: o.Direct, unlisted: o.Unlisted, others: o.Routes[gateway.AnyModel]}
@@ -111,6 +111,7 @@ func (g *Gateway) Begin() {
 	g.caches.begin(g.gone)
 }
 
+// withDefaults has the defaults in the place of what may be left out.
 func (o Options) withDefaults() Options {
 	o.Timeout = cmp.Or(o.Timeout, DefaultTimeout)
 	if o.Log == nil {
@@ -275,21 +276,21 @@ func (g *Gateway) ask(ctx context.Context, req *gateway.Request, c *compiled, ch
 		}
 	})
 	if err != nil {
-		return nil, refused(err, p)
+		return nil, withSummary(err, p)
 	}
 	p.Notes.Choice = p.Base.Reading.Choice()
 	g.caches.prompt(p, c.Affinity)
-	g.judged(p, c, choice)
+	g.countCalls(p, c, choice)
 	p.Timing.Overhead = time.Since(requested)
 	resp, err := g.engine.Do(metered(ctx, p.Notes.Turn, c, g.options.Price), p)
 	if err != nil {
 		return nil, err
 	}
-	return follow(resp, p.Notes.Turn), nil
+	return trackTurn(resp, p.Notes.Turn), nil
 }
 
-// refused adds to the error of a policy what is known of the request.
-func refused(err error, p *attempt.Plan) error {
+// withSummary is the error of a policy, with what is known of the request where it was refused for its rounds.
+func withSummary(err error, p *attempt.Plan) error {
 	e := gateway.AsError(err)
 	if e.Kind != gateway.Looping {
 		return e

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"net/http"
 	"strings"
 	"time"
@@ -31,17 +32,17 @@ func judge(p gateway.Provider, provider, model string, limit time.Duration) guar
 		if m != nil {
 			_ = m.Begin(provider, model, gateway.ForJudge, len(question)) // no limit keeps a judge from its upstream
 		}
-		text, used, err := ask(ctx, p, model, question)
-		r.Usage, r.Took = used, time.Since(began)
+		answer, err := ask(ctx, p, model, question)
+		r.Usage, r.Took = answer.usage, time.Since(began)
 		if m != nil {
-			use := gateway.Use{Provider: provider, Model: model, Purpose: gateway.ForJudge, Usage: used, Complete: err == nil, Unbilled: err != nil && text == "" && ctx.Err() == nil,
-				Sent: len(question), Came: len(text), Status: "ok", Took: r.Took}
+			use := gateway.Use{Provider: provider, Model: model, Purpose: gateway.ForJudge, Usage: answer.usage, Complete: err == nil, Unbilled: !answer.began && ctx.Err() == nil,
+				Sent: len(question), Came: len(answer.text), Status: "ok", Took: r.Took}
 			if err != nil {
 				use.Status = gateway.AsError(err).CodeOrDefault()
 			}
 			m.Ended(use)
 		}
-		switch word := strings.ToLower(strings.Trim(strings.TrimSpace(text), ".*!\"'`")); {
+		switch word := strings.ToLower(strings.Trim(strings.TrimSpace(answer.text), ".*!\"'`")); {
 		case errors.Is(ctx.Err(), context.DeadlineExceeded):
 			r.Failed = "timeout"
 		case err != nil:
@@ -58,44 +59,61 @@ func judge(p gateway.Provider, provider, model string, limit time.Duration) guar
 // maxRuling is how many frames of a judge's answer are read, and maxSaid how many bytes of its text.
 const maxRuling, maxSaid = 4096, 64 << 10
 
-// ask puts a question to a model, and returns what it says.
-func ask(ctx context.Context, p gateway.Provider, model, question string) (text string, used usage.Usage, err error) {
+// judgeAnswer is what a judge has answered.
+type judgeAnswer struct {
+	text  string
+	usage usage.Usage
+	began bool // there was an answer, which somebody has to pay for
+}
+
+// ask puts a question to a model. With an error the answer is what had come before.
+func ask(ctx context.Context, p gateway.Provider, model, question string) (a judgeAnswer, err error) {
 	body, err := json.Marshal(map[string]any{"model": model, "messages": []map[string]string{{"role": "user", "content": question}}})
 	if err != nil {
-		return "", used, err
+		return a, err
 	}
 	req, err := gateway.ParseRequest(body)
 	if err != nil {
-		return "", used, err
+		return a, err
 	}
 	req.From.Header = http.Header{}
 	reply, err := p.Chat(ctx, model, req)
 	if err != nil {
-		return "", used, err
+		return a, err
 	}
 	defer reply.Close()
-	var said strings.Builder
+	a.began = true
+	err = a.read(reply)
+	if _, after, thought := strings.Cut(a.text, "</think>"); thought {
+		a.text = after
+	}
+	return a, err
+}
+
+// read reads an answer to its end, or as much of it as a judge may say.
+func (a *judgeAnswer) read(reply gateway.Reply) error {
+	var text strings.Builder
+	defer func() { a.text = text.String() }()
 	for range maxRuling {
 		f, err := reply.Next()
-		if f != nil {
-			f.Whole = !reply.Streamed()
-			if u := f.Usage(); u != nil {
-				used = usage.Read(u)
-			}
-			for i := range f.Choices() {
-				f.Pieces(i, func(piece []byte) bool {
-					said.Write(piece)
-					return said.Len() < maxSaid
-				})
-			}
+		switch {
+		case err == io.EOF:
+			return nil
+		case err != nil:
+			return err
+		case f.Done:
+			return nil
 		}
-		if err != nil || f.Done {
-			break
+		f.Whole = !reply.Streamed()
+		if u := f.Usage(); u != nil {
+			a.usage = usage.Read(u)
+		}
+		for i := range f.Choices() {
+			f.Pieces(i, func(piece []byte) bool {
+				text.Write(piece)
+				return text.Len() < maxSaid
+			})
 		}
 	}
-	_, after, thought := strings.Cut(said.String(), "</think>")
-	if thought {
-		return after, used, nil
-	}
-	return said.String(), used, nil
+	return nil
 }

@@ -2,6 +2,7 @@ package flow
 
 import (
 	"context"
+	"io"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -13,10 +14,11 @@ import (
 
 // ruler is a judge: it says a word, or waits.
 type ruler struct {
-	word  string
-	asked int
-	seen  string
-	waits bool
+	word   string
+	breaks bool // behind the word
+	asked  int
+	seen   string
+	waits  bool
 }
 
 func (r *ruler) Chat(ctx context.Context, _ string, req *gateway.Request) (gateway.Reply, error) {
@@ -26,21 +28,28 @@ func (r *ruler) Chat(ctx context.Context, _ string, req *gateway.Request) (gatew
 		<-ctx.Done()
 		return nil, ctx.Err()
 	}
-	return &ruled{word: r.word}, nil
+	return &ruled{word: r.word, breaks: r.breaks}, nil
 }
 
 type ruled struct {
-	word string
-	at   int
+	word   string
+	breaks bool
+	at     int
 }
 
 func (r *ruled) Header() http.Header { return http.Header{} }
-func (r *ruled) Streamed() bool      { return false }
+func (r *ruled) Streamed() bool      { return r.breaks }
 func (r *ruled) Close() error        { return nil }
 
 func (r *ruled) Next() (*gateway.Frame, error) {
-	if r.at++; r.at > 1 {
-		return nil, context.Canceled
+	if r.at++; r.at > 1 && r.breaks {
+		return nil, &gateway.Error{Kind: gateway.Unavailable, Code: "upstream_cut"}
+	} else if r.at > 1 {
+		return nil, io.EOF
+	}
+	if r.breaks {
+		data := []byte(`{"choices":[{"index":0,"delta":{"role":"assistant","content":"` + r.word + `"},"finish_reason":null}],"usage":{"prompt_tokens":200,"completion_tokens":1}}`)
+		return &gateway.Frame{Raw: data, Data: data}, nil
 	}
 	data := []byte(`{"choices":[{"index":0,"message":{"role":"assistant","content":"` + r.word + `"},"finish_reason":"stop"}],"usage":{"prompt_tokens":200,"completion_tokens":1}}`)
 	return &gateway.Frame{Raw: data, Data: data}, nil
@@ -60,6 +69,7 @@ func TestGuardJudge(t *testing.T) {
 		{"yes", &ruler{word: "yes"}, 1, "ghost"},
 		{"behind thoughts", &ruler{word: "<think>Was it yes?</think> no"}, 0, "ok"},
 		{"unclear", &ruler{word: "maybe"}, 1, "unclear"},
+		{"breaks off", &ruler{word: "No, but", breaks: true}, 1, "error"},
 		{"too slow", &ruler{waits: true}, 1, "timeout"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -15,7 +15,7 @@ import (
 // is told when it is closed, unless it broke off.
 type pairing struct {
 	gateway.Reply
-	taker
+	callCollector
 	over func(rollout.Answer)
 }
 
@@ -54,16 +54,16 @@ func (p *pairing) drain() error {
 	}
 }
 
-// taker notes the calls of an answer's first choice, as a client sees them.
-type taker struct {
+// callCollector notes the calls of an answer's first choice, as a client sees them.
+type callCollector struct {
 	summary       *gateway.Summary
-	calls         []noted
+	calls         []collectedCall
 	bytes         int
 	ended, failed bool
 }
 
-// noted is a call, by the index of its entries.
-type noted struct {
+// collectedCall is a call, by the index of its entries.
+type collectedCall struct {
 	index           int
 	name, arguments []byte
 }
@@ -71,7 +71,8 @@ type noted struct {
 // maxNoted is how many bytes of calls are noted; answers with more are compared by what came first.
 const maxNoted = 256 << 10
 
-func (t *taker) frame(f *wire.Frame) {
+// frame reads a frame of the answer as the client gets it.
+func (t *callCollector) frame(f *wire.Frame) {
 	if f.Done {
 		return
 	}
@@ -94,7 +95,7 @@ func (t *taker) frame(f *wire.Frame) {
 }
 
 // data reads a chunk or a completion.
-func (t *taker) data(data []byte) {
+func (t *callCollector) data(data []byte) {
 	if len(data) == 0 || data[0] != '{' || !bytes.Contains(data, []byte(`"tool_calls"`)) {
 		return
 	}
@@ -123,7 +124,7 @@ func (t *taker) data(data []byte) {
 }
 
 // entry reads an entry of tool_calls, the n-th of its list.
-func (t *taker) entry(data []byte, entry wire.Span, n int) {
+func (t *callCollector) entry(data []byte, entry wire.Span, n int) {
 	if data[entry.Start] != '{' {
 		return
 	}
@@ -131,14 +132,14 @@ func (t *taker) entry(data []byte, entry wire.Span, n int) {
 	if err != nil {
 		index = n
 	}
-	var c *noted
+	var c *collectedCall
 	for i := range t.calls {
 		if t.calls[i].index == index {
 			c = &t.calls[i]
 		}
 	}
 	if c == nil {
-		t.calls = append(t.calls, noted{index: index})
+		t.calls = append(t.calls, collectedCall{index: index})
 		c = &t.calls[len(t.calls)-1]
 	}
 	function := wire.Find(data, entry, "function")
@@ -156,7 +157,7 @@ func (t *taker) entry(data []byte, entry wire.Span, n int) {
 }
 
 // answer is what there is to compare.
-func (t *taker) answer() rollout.Answer {
+func (t *callCollector) answer() rollout.Answer {
 	s := t.summary
 	a := rollout.Answer{Broken: s.Broken(), Ghost: s.IsGhost(), Failed: t.failed || s.UpstreamError, FirstToken: s.FirstToken, Took: time.Since(s.Requested)}
 	if s.Usage.Reported {

@@ -84,8 +84,8 @@ func armsOf(name string, targets []gateway.Target, affinity bool) (arms []qualit
 	return arms, taking
 }
 
-// judged says of a request whether its calls are counted, and which group and conversation it is of.
-func (g *Gateway) judged(p *attempt.Plan, c *compiled, choice *routing.Choice) {
+// countCalls says in the plan of a request whether its calls are counted, and which group and conversation it is of.
+func (g *Gateway) countCalls(p *attempt.Plan, c *compiled, choice *routing.Choice) {
 	if c.Quality == gateway.Off || g.options.Quality == nil {
 		return
 	}

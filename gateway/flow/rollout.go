@@ -61,6 +61,7 @@ type trial struct {
 	arms map[string][]*compiled
 }
 
+// trials makes rollouts ready, each under the rollout that its figures are of.
 func (s *shared) trials(list []Rollout, engine *attempt.Engine) map[*rollout.Rollout]*trial {
 	out := map[*rollout.Rollout]*trial{}
 	for i := range list {
@@ -106,7 +107,7 @@ func (g *Gateway) mirrored(ctx context.Context, req *gateway.Request, t *trial, 
 		return
 	}
 	meter := gateway.MeterOf(ctx)
-	resp.Reply = &pairing{Reply: resp.Reply, taker: taker{summary: resp.Summary}, over: func(live rollout.Answer) { g.mirror(req, meter, t, live) }}
+	resp.Reply = &pairing{Reply: resp.Reply, callCollector: callCollector{summary: resp.Summary}, over: func(live rollout.Answer) { g.mirror(req, meter, t, live) }}
 }
 
 // mirror asks the mirror's arm what the client has an answer to already. The request is copied, since
@@ -164,7 +165,7 @@ func (g *Gateway) askMirror(ctx context.Context, req *gateway.Request, t *trial)
 		return failed(err)
 	}
 	defer resp.Close()
-	p := &pairing{Reply: resp.Reply, taker: taker{summary: resp.Summary}}
+	p := &pairing{Reply: resp.Reply, callCollector: callCollector{summary: resp.Summary}}
 	if err := p.drain(); err != nil {
 		return failed(err)
 	}

@@ -45,6 +45,7 @@ type shared struct {
 	forms     map[string]*prompted.Format // of targets whose tools go into the prompt
 }
 
+// newShared makes it, or takes over what outlives a configuration from the gateway before.
 func newShared(o *Options) *shared {
 	s := &shared{
 		options:   o,

@@ -56,15 +56,16 @@ func (m *turnMeter) Ended(u gateway.Use) {
 	m.turn.Spend(nano, priced)
 }
 
-// follow has the turn of a request found again by the calls of its answer.
-func follow(resp *gateway.Response, turn *gateway.Turn) *gateway.Response {
+// trackTurn has the turn of a request found again by the calls of its answer.
+func trackTurn(resp *gateway.Response, turn *gateway.Turn) *gateway.Response {
 	if turn != nil {
-		resp.Reply = &followed{Reply: resp.Reply, turn: turn, said: resp.Summary}
+		resp.Reply = &turnReply{Reply: resp.Reply, turn: turn, said: resp.Summary}
 	}
 	return resp
 }
 
-type followed struct {
+// turnReply is an answer whose first call tells the turn how to find it again.
+type turnReply struct {
 	gateway.Reply
 	turn *gateway.Turn
 	said *gateway.Summary // of the answer, as it comes
@@ -72,7 +73,7 @@ type followed struct {
 }
 
 // Next implements gateway.Reply: the turn knows of a call before the client does.
-func (r *followed) Next() (*gateway.Frame, error) {
+func (r *turnReply) Next() (*gateway.Frame, error) {
 	f, err := r.Reply.Next()
 	if id := r.said.FirstID; id != "" && !r.done {
 		r.done = true

@@ -66,22 +66,19 @@ type AdminConfig struct {
 	Metrics http.Handler
 	// Console answers /ui and all below. Without it there are no such paths.
 	Console Console
-	// SSO signs operators in for the console, beside the key; nil for the key alone.
+	// SSO signs operators in for the console, beside the key, which it needs; nil for the key alone.
 	SSO SSO
 	// Log may be nil.
 	Log *slog.Logger
 }
 
-// Admin serves what the operator needs, on a listener of its own: GET /metrics, GET
-// /admin/breakers, POST /admin/breakers/{name}/reset, GET /admin/targets, GET /admin/prefix, GET
-// /admin/plugins, POST /admin/plugins/parsers/{name}/reset, GET /admin/tools, GET /admin/usage, /admin/keys, /admin/teams, GET /admin/quality, GET /admin/rollouts and what routeRollouts says,
-// POST /admin/reload, /ui for browsers, and GET /livez, which alone is open to
-// everyone. It is an http.Handler.
+// Admin serves what the operator needs, on a listener of its own: the paths of adminPaths, of which GET
+// /livez alone is open to everyone. It is an http.Handler.
 type Admin struct {
-	echo *echo.Echo
-	door *door // for the operator's key
-	page *page // nil: there is none
-	log  *slog.Logger
+	echo   *echo.Echo
+	access *access // for the operator's key
+	page   *page   // nil: there is none
+	log    *slog.Logger
 }
 
 // The operator's paths.
@@ -97,6 +94,13 @@ const (
 	parsersPath  = pluginsPath + "/parsers"
 )
 
+// adminPaths are what there is, for whoever asks for something else. Below /admin/keys and /admin/teams see
+// keysAdmin, and below /admin/rollouts routeRollouts.
+const adminPaths = "GET " + breakersPath + ", POST " + breakersPath + "/{name}/reset, GET " + targetsPath + ", GET " + prefixPath +
+	", GET " + toolsPath + ", GET " + qualityPath + ", GET " + rolloutsPath + ", GET " + usagePath + ", GET " + pluginsPath +
+	", POST " + parsersPath + "/{name}/reset, POST " + reloadPath + ", " + keysPath + ", " + teamsPath + ", GET " + consolePath +
+	", GET " + metricsPath + " and GET " + livezPath
+
 // Bounds on what the admin listener takes, and for how long.
 const (
 	maxAdminBody   = 4 << 10 // where nothing reads a body; some clients send one
@@ -106,11 +110,14 @@ const (
 	maxAdminIdle   = 120 * time.Second
 )
 
-// NewAdmin makes an admin server. A key whose hash is not in the form above, or a
-// missing function, gives an error.
+// NewAdmin makes an admin server. A key whose hash is not in the form above, a missing one where
+// operators sign in, or a missing function, gives an error.
 func NewAdmin(cfg AdminConfig) (*Admin, error) {
 	if cfg.Breakers == nil || cfg.Reset == nil {
 		return nil, errors.New("an admin server needs Breakers and Reset")
+	}
+	if cfg.SSO != nil && cfg.KeyHash == "" {
+		return nil, errors.New("an admin server where operators sign in needs a KeyHash: signing in guards the page alone")
 	}
 	book, err := adminKeys(cfg.KeyHash)
 	if err != nil {
@@ -119,9 +126,9 @@ func NewAdmin(cfg AdminConfig) (*Admin, error) {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	a := &Admin{echo: echo.New(), door: &door{keys: book}, log: cfg.Log}
+	a := &Admin{echo: echo.New(), access: &access{keys: book}, log: cfg.Log}
 	if cfg.Console != nil {
-		a.page = &page{cfg.Console, cfg.SSO, a.door, cfg.Log}
+		a.page = &page{cfg.Console, cfg.SSO, a.access, cfg.Log}
 	}
 	a.echo.HTTPErrorHandler = a.fail
 	a.echo.IPExtractor = echo.ExtractIPDirect() // no header of a client's says who it is
@@ -203,7 +210,7 @@ func (a *Admin) HTTP() *http.Server {
 // no key cannot find out what there is. It sees the route that Echo has chosen, so it
 // and Echo cannot read a path differently.
 func (a *Admin) guard(next echo.HandlerFunc) echo.HandlerFunc {
-	checked, console := a.door.sameSite(a.door.authenticate(limitBody(next))), a.page.guard(next)
+	checked, console := a.access.sameSite(a.access.authenticate(limitBody(next))), a.page.guard(next)
 	return func(c echo.Context) error {
 		c.Response().Header().Set(echo.HeaderCacheControl, "no-store")
 		c.Response().Header().Set(echo.HeaderXContentTypeOptions, "nosniff")
@@ -278,9 +285,9 @@ func notThere(what, name string, names []string, lists string) error {
 		Message: message + " GET " + lists + " lists them."}
 }
 
-// observe gives each request its id and writes one line to the log when it is done.
-// Scrapers come every few seconds, so what only reads and works is for debugging, except looks at what was
-// said in a request: who looked at which is to be known.
+// observe gives each request its id and writes one line to the log when it is done. Scrapers come every
+// few seconds, so a GET that worked is logged at the level debug, unless it is for what a request said: who
+// looked at that is to be known.
 func (a *Admin) observe(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		began := time.Now()
@@ -321,8 +328,7 @@ func (a *Admin) fail(err error, c echo.Context) {
 		a.page.fail(e, c)
 		return
 	case e.Kind == gateway.NotFound && e.Code == "not_found":
-		e = &gateway.Error{Kind: gateway.NotFound, Code: e.Code, Message: "Not found: this address serves GET " +
-			breakersPath + ", POST " + breakersPath + "/{name}/reset, GET " + targetsPath + ", GET " + prefixPath + ", GET " + toolsPath + ", GET " + qualityPath + ", GET " + rolloutsPath + ", GET " + usagePath + ", GET " + pluginsPath + ", POST " + parsersPath + "/{name}/reset, POST " + reloadPath + ", " + keysPath + ", " + teamsPath + ", GET " + consolePath + ", GET " + metricsPath + " and GET " + livezPath + "."}
+		e = &gateway.Error{Kind: gateway.NotFound, Code: e.Code, Message: "Not found: this address serves " + adminPaths + "."}
 	case e.Kind == gateway.InvalidKey:
 		e = &gateway.Error{Kind: gateway.InvalidKey,
 			Message: "No valid key: send the operator's key as \"Authorization: Bearer …\". Clients' keys are not accepted here."}

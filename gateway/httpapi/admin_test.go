@@ -15,6 +15,7 @@ import (
 
 	"github.com/callgate/callgate/gateway/breaker"
 	"github.com/callgate/callgate/gateway/httpapi"
+	"github.com/callgate/callgate/gateway/sso"
 )
 
 const operatorKey = "open-sesame-1"
@@ -329,6 +330,7 @@ func TestAdminConfigErrors(t *testing.T) {
 		{"no reset", httpapi.AdminConfig{Breakers: list}},
 		{"a key that is no hash", httpapi.AdminConfig{Breakers: list, Reset: reset, KeyHash: operatorKey}},
 		{"a short hash", httpapi.AdminConfig{Breakers: list, Reset: reset, KeyHash: "sha256:00"}},
+		{"operators who sign in, and no key", httpapi.AdminConfig{Breakers: list, Reset: reset, SSO: &sso.Gate{}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

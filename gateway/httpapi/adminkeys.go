@@ -80,7 +80,7 @@ type TextView struct {
 	Until  time.Time `json:"until,omitzero"`
 }
 
-// keyFields are what an operator sets.
+// keyFields are what an operator sets of a key.
 type keyFields struct {
 	Name      string            `json:"name"`
 	Team      string            `json:"team,omitempty"`
@@ -103,6 +103,7 @@ type TeamView struct {
 	Created time.Time   `json:"created,omitzero"`
 }
 
+// teamFields are what an operator sets of a team.
 type teamFields struct {
 	Name      string            `json:"name"`
 	Models    []string          `json:"models,omitzero"`
@@ -112,6 +113,7 @@ type teamFields struct {
 	Limits    []limit.Spec      `json:"limits,omitzero"`
 }
 
+// fieldsOf are those of a key, as they are.
 func fieldsOf(k *keys.Key) keyFields {
 	f := keyFields{Name: k.Name, Team: k.Team, Models: k.Models, Tools: k.Tools, CIDR: k.CIDR, MaxTokens: some(k.MaxTokens), Labels: k.Labels, Arms: k.Arms, Limits: k.Limits}
 	if !k.Expires.IsZero() {
@@ -120,6 +122,18 @@ func fieldsOf(k *keys.Key) keyFields {
 	return f
 }
 
+// fieldsOfTeam are those of a team, as they are.
+func fieldsOfTeam(t *keys.Team) teamFields {
+	return teamFields{t.Name, t.Models, t.Tools, some(t.MaxTokens), t.Labels, t.Limits}
+}
+
+// team is what was sent as a team.
+func (f *teamFields) team() (keys.Team, error) {
+	scope, err := scopeOf(f.Models, f.Tools, f.MaxTokens, f.Labels, f.Limits)
+	return keys.Team{Name: f.Name, Scope: scope}, err
+}
+
+// some is n as JSON has a field that may be missing: nil for 0.
 func some(n int) *int {
 	if n == 0 {
 		return nil
@@ -141,6 +155,7 @@ func (f *keyFields) key() (k keys.Key, err error) {
 	return k, nil
 }
 
+// scopeOf is what keys and teams have in common. most is max_tokens, nil for no limit.
 func scopeOf(models, tools []string, most *int, labels map[string]string, limits []limit.Spec) (s keys.Scope, err error) {
 	s = keys.Scope{Models: models, Tools: tools, Labels: labels, Limits: limits}
 	if most != nil {
@@ -151,6 +166,7 @@ func scopeOf(models, tools []string, most *int, labels map[string]string, limits
 	return s, nil
 }
 
+// view is a key for operators; text is its own, where it was just made, and else "".
 func (k keysAdmin) view(e *keys.Entry, text string) KeyView {
 	v := KeyView{Key: text, keyFields: fieldsOf(&e.Key), State: k.book.Status(e), Origin: e.Origin, Created: e.Created}
 	for _, s := range e.Secrets {
@@ -161,8 +177,9 @@ func (k keysAdmin) view(e *keys.Entry, text string) KeyView {
 	return v
 }
 
+// viewTeam is a team for operators.
 func viewTeam(t *keys.TeamEntry) TeamView {
-	return TeamView{teamFields: teamFields{t.Name, t.Models, t.Tools, some(t.MaxTokens), t.Labels, t.Limits}, Origin: t.Origin, Hidden: t.Hidden, Keys: t.Keys, Created: t.Created}
+	return TeamView{teamFields: fieldsOfTeam(&t.Team), Origin: t.Origin, Hidden: t.Hidden, Keys: t.Keys, Created: t.Created}
 }
 
 // list is GET /admin/keys?after=NAME&limit=N.
@@ -186,6 +203,7 @@ func (k keysAdmin) list(c echo.Context) error {
 	return c.JSON(http.StatusOK, out)
 }
 
+// show is GET /admin/keys/{name}.
 func (k keysAdmin) show(c echo.Context) error {
 	name, err := nameOf(c)
 	if err != nil {
@@ -198,6 +216,7 @@ func (k keysAdmin) show(c echo.Context) error {
 	return c.JSON(http.StatusOK, k.view(e, ""))
 }
 
+// create is POST /admin/keys. Its answer alone has the key's text.
 func (k keysAdmin) create(c echo.Context) error {
 	var f keyFields
 	if err := readJSON(c, &f); err != nil {
@@ -215,7 +234,7 @@ func (k keysAdmin) create(c echo.Context) error {
 	return c.JSON(http.StatusCreated, k.view(e, text))
 }
 
-// edit changes the fields that were sent; null takes one away.
+// edit is PATCH /admin/keys/{name}: it changes the fields that were sent; null takes one away.
 func (k keysAdmin) edit(c echo.Context) error {
 	name, change, err := patch(c)
 	if err != nil {
@@ -237,6 +256,7 @@ func (k keysAdmin) edit(c echo.Context) error {
 	return c.JSON(http.StatusOK, k.view(e, ""))
 }
 
+// rotate is POST /admin/keys/{name}/rotate. Its answer alone has the new text.
 func (k keysAdmin) rotate(c echo.Context) error {
 	name, err := nameOf(c)
 	if err != nil {
@@ -262,6 +282,7 @@ func (k keysAdmin) rotate(c echo.Context) error {
 	return c.JSON(http.StatusOK, k.view(e, text))
 }
 
+// block is POST /admin/keys/{name}/block or …/unblock.
 func (k keysAdmin) block(blocked bool) echo.HandlerFunc {
 	said := "key unblocked by the operator"
 	if blocked {
@@ -281,18 +302,20 @@ func (k keysAdmin) block(blocked bool) echo.HandlerFunc {
 	}
 }
 
+// delete is DELETE /admin/keys/{name}.
 func (k keysAdmin) delete(c echo.Context) error {
 	name, err := nameOf(c)
-	if err == nil {
-		if err := k.manager.Delete(c.Request().Context(), name); err != nil {
-			return k.failed(c, err)
-		}
-		k.note(c, "key deleted by the operator", name)
-		return c.NoContent(http.StatusNoContent)
+	if err != nil {
+		return err
 	}
-	return err
+	if err := k.manager.Delete(c.Request().Context(), name); err != nil {
+		return k.failed(c, err)
+	}
+	k.note(c, "key deleted by the operator", name)
+	return c.NoContent(http.StatusNoContent)
 }
 
+// teams is GET /admin/teams.
 func (k keysAdmin) teams(c echo.Context) error {
 	out := struct {
 		Teams []TeamView `json:"teams"`
@@ -303,6 +326,7 @@ func (k keysAdmin) teams(c echo.Context) error {
 	return c.JSON(http.StatusOK, out)
 }
 
+// showTeam is GET /admin/teams/{name}.
 func (k keysAdmin) showTeam(c echo.Context) error {
 	name, err := nameOf(c)
 	if err != nil {
@@ -315,57 +339,57 @@ func (k keysAdmin) showTeam(c echo.Context) error {
 	return c.JSON(http.StatusOK, viewTeam(t))
 }
 
+// createTeam is POST /admin/teams.
 func (k keysAdmin) createTeam(c echo.Context) error {
 	var f teamFields
 	if err := readJSON(c, &f); err != nil {
 		return err
 	}
-	return k.putTeam(c, f, false)
-}
-
-func (k keysAdmin) putTeam(c echo.Context, f teamFields, replace bool) error {
-	scope, err := scopeOf(f.Models, f.Tools, f.MaxTokens, f.Labels, f.Limits)
+	team, err := f.team()
 	if err != nil {
 		return k.failed(c, err)
 	}
-	t, err := k.manager.PutTeam(c.Request().Context(), keys.Team{Name: f.Name, Scope: scope}, replace)
+	t, err := k.manager.CreateTeam(c.Request().Context(), team)
 	if err != nil {
 		return k.failed(c, err)
 	}
-	if replace {
-		k.note(c, "team changed by the operator", f.Name)
-		return c.JSON(http.StatusOK, viewTeam(t))
-	}
-	k.note(c, "team made by the operator", f.Name)
+	k.note(c, "team made by the operator", t.Name)
 	return c.JSON(http.StatusCreated, viewTeam(t))
 }
 
+// editTeam is PATCH /admin/teams/{name}: it changes the fields that were sent; null takes one away.
 func (k keysAdmin) editTeam(c echo.Context) error {
 	name, change, err := patch(c)
 	if err != nil {
 		return err
 	}
-	t := k.book.Team(name)
-	if t == nil {
-		return notThere("team", name, nil, teamsPath)
-	}
-	var f teamFields
-	if err := merged(viewTeam(t).teamFields, change, &f); err != nil {
+	t, err := k.manager.EditTeam(c.Request().Context(), name, func(team *keys.Team) error {
+		var f teamFields
+		if err := merged(fieldsOfTeam(team), change, &f); err != nil {
+			return err
+		}
+		changed, err := f.team()
+		*team = changed
+		return err
+	})
+	if err != nil {
 		return k.failed(c, err)
 	}
-	return k.putTeam(c, f, true)
+	k.note(c, "team changed by the operator", name)
+	return c.JSON(http.StatusOK, viewTeam(t))
 }
 
+// deleteTeam is DELETE /admin/teams/{name}.
 func (k keysAdmin) deleteTeam(c echo.Context) error {
 	name, err := nameOf(c)
-	if err == nil {
-		if err := k.manager.DeleteTeam(c.Request().Context(), name); err != nil {
-			return k.failed(c, err)
-		}
-		k.note(c, "team deleted by the operator", name)
-		return c.NoContent(http.StatusNoContent)
+	if err != nil {
+		return err
 	}
-	return err
+	if err := k.manager.DeleteTeam(c.Request().Context(), name); err != nil {
+		return k.failed(c, err)
+	}
+	k.note(c, "team deleted by the operator", name)
+	return c.NoContent(http.StatusNoContent)
 }
 
 // note writes what an operator has done to the log.
@@ -448,6 +472,7 @@ func readJSON(c echo.Context, into any) error {
 	return parseJSON(body, into)
 }
 
+// parseJSON reads one object into into. Its errors say which field is wrong.
 func parseJSON(body []byte, into any) error {
 	err := json.Unmarshal(body, into, json.RejectUnknownMembers(true))
 	if err == nil {

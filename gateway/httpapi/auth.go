@@ -37,30 +37,31 @@ func tenantOf(c echo.Context) string {
 	return ""
 }
 
-// door lets requests in: those with a known key, or, where none is asked for, those that do not come
-// from another site's page.
-type door struct {
+// access decides which requests are let in: those with a known key, or, where none is asked for, those
+// that do not come from another site's page.
+type access struct {
 	keys    *keys.Book     // may be nil: no key is asked for
 	proxies []netip.Prefix // trusted to say where requests come from
 }
 
 // asksKey reports whether a request needs a key.
-func (d *door) asksKey() bool { return d.keys != nil && d.keys.Required() }
+func (a *access) asksKey() bool { return a.keys != nil && a.keys.Required() }
 
-// behind is what stands before a path: what says of which protocol it is, and then the door.
-func (d *door) behind(marks ...echo.MiddlewareFunc) []echo.MiddlewareFunc {
-	return append(marks, d.sameSite, d.authenticate)
+// middleware is what stands before a path: marks, which say of which protocol it is, and then the checks of
+// who asks.
+func (a *access) middleware(marks ...echo.MiddlewareFunc) []echo.MiddlewareFunc {
+	return append(marks, a.sameSite, a.authenticate)
 }
 
 // authenticate lets a request through that carries a known key.
-func (d *door) authenticate(next echo.HandlerFunc) echo.HandlerFunc {
+func (a *access) authenticate(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
-		if !d.asksKey() {
+		if !a.asksKey() {
 			return next(c)
 		}
-		client, refused := d.client(c, recordOf(c).form == messages.Form)
+		client, refused := a.client(c, recordOf(c).form == messages.Form)
 		if refused != nil {
-			return d.refuse(c, refused)
+			return a.refuse(c, refused)
 		}
 		setClient(c, client)
 		return next(c)
@@ -68,8 +69,8 @@ func (d *door) authenticate(next echo.HandlerFunc) echo.HandlerFunc {
 }
 
 // refuse is the error of a key that is not taken.
-func (d *door) refuse(c echo.Context, why *keys.Refusal) error {
-	d.keys.Refuse(why.Reason)
+func (a *access) refuse(c echo.Context, why *keys.Refusal) error {
+	a.keys.Refuse(why.Reason)
 	if why.Key != "" {
 		recordOf(c).key = why.Key
 	}
@@ -90,17 +91,17 @@ func (d *door) refuse(c echo.Context, why *keys.Refusal) error {
 // client is whose key a request carries. Clients of the Messages API have it in x-api-key, some of
 // them in both headers: one that is not ours does no harm, two of ours that differ do not say who
 // asks.
-func (d *door) client(c echo.Context, anthropic bool) (*gateway.Client, *keys.Refusal) {
+func (a *access) client(c echo.Context, anthropic bool) (*gateway.Client, *keys.Refusal) {
 	h := c.Request().Header
 	scheme, token, _ := strings.Cut(h.Get(echo.HeaderAuthorization), " ")
 	if !strings.EqualFold(scheme, "Bearer") {
 		token = ""
 	}
-	client, refused := d.find(c, token)
+	client, refused := a.find(c, token)
 	if !anthropic {
 		return client, refused
 	}
-	other, otherRefused := d.find(c, h.Get("x-api-key"))
+	other, otherRefused := a.find(c, h.Get("x-api-key"))
 	switch {
 	case client != nil && other != nil && client.Key != other.Key:
 		return nil, &keys.Refusal{Reason: keys.Unknown}
@@ -111,10 +112,10 @@ func (d *door) client(c echo.Context, anthropic bool) (*gateway.Client, *keys.Re
 }
 
 // find is whose key a text is.
-func (d *door) find(c echo.Context, token string) (*gateway.Client, *keys.Refusal) {
-	k, team, refused := d.keys.Find(token, func() netip.Addr {
+func (a *access) find(c echo.Context, token string) (*gateway.Client, *keys.Refusal) {
+	k, team, refused := a.keys.Find(token, func() netip.Addr {
 		from, _ := netip.ParseAddrPort(c.Request().RemoteAddr)
-		return netaddr.Client(from.Addr(), c.Request().Header.Values("x-forwarded-for"), d.proxies)
+		return netaddr.Client(from.Addr(), c.Request().Header.Values("x-forwarded-for"), a.proxies)
 	})
 	if refused != nil {
 		return nil, refused
@@ -147,35 +148,36 @@ func newClient(k *keys.Entry, team *keys.TeamEntry) *gateway.Client {
 }
 
 // checkScope says why a key does not allow a request for a model. Its client is set.
-func (d *door) checkScope(req *gateway.Request) error {
+func (a *access) checkScope(req *gateway.Request) error {
 	if e := req.From.Client.CheckModel(req.Model); e != nil {
-		d.keys.Refuse(keys.Model)
+		a.keys.Refuse(keys.Model)
 		return e
 	}
 	return nil
 }
 
 // capped is gateway.Request.Capped, counted.
-func (d *door) capped(req *gateway.Request) (*gateway.Request, error) {
+func (a *access) capped(req *gateway.Request) (*gateway.Request, error) {
 	out, err := req.Capped()
-	d.countCap(err)
+	a.countCap(err)
 	return out, err
 }
 
-func (d *door) countCap(err error) {
+// countCap counts a refusal for a number of output tokens, if err is one.
+func (a *access) countCap(err error) {
 	if err != nil && gateway.AsError(err).Code == gateway.CodeTokenCap {
-		d.keys.Refuse(keys.Tokens)
+		a.keys.Refuse(keys.Tokens)
 	}
 }
 
 // wholeProvider says why a key may not have its requests sent to a provider as they are, with whatever
 // model they name: it may use some models alone, or so many tokens.
-func (d *door) wholeProvider(c echo.Context) error {
+func (a *access) wholeProvider(c echo.Context) error {
 	client := clientOf(c)
 	if client == nil || client.MaxTokens == 0 && !client.Restricts() {
 		return nil
 	}
-	d.keys.Refuse(keys.Passthrough)
+	a.keys.Refuse(keys.Passthrough)
 	return &gateway.Error{Kind: gateway.Forbidden, Param: "path",
 		Message: fmt.Sprintf("The key %q is limited to some models or to a number of output tokens, and what goes to this path is not looked at: use a key without models and max_tokens.", client.Key)}
 }

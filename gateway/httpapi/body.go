@@ -71,6 +71,7 @@ func (b *bodies) read(c echo.Context, room *inflight.Claim) ([]byte, error) {
 	return body, nil
 }
 
+// tooLarge is the error of a body that is longer than the limit.
 func (b *bodies) tooLarge() *gateway.Error {
 	return &gateway.Error{Kind: gateway.TooLarge, Message: fmt.Sprintf("The request body is larger than %d bytes (limits.body).", b.most)}
 }

@@ -24,8 +24,8 @@ const consolePath = "/ui"
 // page is what answers and guards the console. A nil one is none.
 type page struct {
 	console Console
-	sso     SSO   // may be nil: see AdminConfig
-	door    *door // for the operator's key
+	sso     SSO     // may be nil: see AdminConfig
+	access  *access // for the operator's key
 	log     *slog.Logger
 }
 
@@ -59,26 +59,26 @@ func (p *page) guard(next echo.HandlerFunc) echo.HandlerFunc {
 			if in, err := p.signedIn(c); !in {
 				return err
 			}
-			return fromHere(protection, next, c)
+			return sameOrigin(protection, next, c)
 		}
-		if !p.door.asksKey() && !netaddr.LoopbackHeader(r.Host) {
+		if !p.access.asksKey() && !netaddr.LoopbackHeader(r.Host) {
 			return &gateway.Error{Kind: gateway.Forbidden, Param: "host",
 				Message: fmt.Sprintf(onlyLoopback, r.Host)}
 		}
-		if _, password, _ := r.BasicAuth(); p.door.asksKey() {
-			client, refused := p.door.find(c, password)
+		if _, password, _ := r.BasicAuth(); p.access.asksKey() {
+			client, refused := p.access.find(c, password)
 			if refused != nil {
 				c.Response().Header().Set("www-authenticate", `Basic realm="callgate", charset="UTF-8"`)
 				return &gateway.Error{Kind: gateway.InvalidKey}
 			}
 			setClient(c, client)
 		}
-		return fromHere(protection, next, c)
+		return sameOrigin(protection, next, c)
 	}
 }
 
-// fromHere refuses what another site's page sends.
-func fromHere(protection *http.CrossOriginProtection, next echo.HandlerFunc, c echo.Context) error {
+// sameOrigin refuses what another site's page sends.
+func sameOrigin(protection *http.CrossOriginProtection, next echo.HandlerFunc, c echo.Context) error {
 	if err := protection.Check(c.Request()); err != nil {
 		return &gateway.Error{Kind: gateway.Forbidden, Err: err, Message: "Requests from web pages of other sites are refused."}
 	}

@@ -25,9 +25,9 @@ const (
 
 // counter counts the tokens of requests of the Messages API.
 type counter struct {
-	gateway Chatter
-	door    *door
-	watch   *watch
+	gateway  Chatter
+	access   *access
+	observer *observer
 }
 
 // answer is POST /v1/messages/count_tokens. An upstream that counts itself is asked; the count of
@@ -54,7 +54,7 @@ func (n *counter) ask(c echo.Context, body []byte, from protocol.Client) ([]byte
 	if err != nil {
 		return nil, err
 	}
-	if err := n.door.enter(c, req); err != nil {
+	if err := n.access.enter(c, req); err != nil {
 		return nil, err
 	}
 	req.Wishes.MaxRetries = new(int)
@@ -63,7 +63,7 @@ func (n *counter) ask(c echo.Context, body []byte, from protocol.Client) ([]byte
 		named := req.With(model, nil).Join()
 		return io.NopCloser(bytes.NewReader(named)), int64(len(named)), nil
 	}
-	ctx, done := n.watch.begin(c)
+	ctx, done := n.observer.begin(c)
 	defer func() { done(req.Routing.Route) }()
 	ctx, cancel := context.WithTimeout(ctx, countTime)
 	defer cancel()

@@ -18,18 +18,18 @@ import (
 	"github.com/callgate/callgate/gateway/protocol"
 )
 
-// exchange answers requests for answers of models: it asks the gateway, and writes what comes.
+// exchange serves the paths on which clients ask models: it asks the gateway, and writes what comes.
 type exchange struct {
 	gateway   Chatter
-	door      *door
+	access    *access
 	bodies    *bodies
-	watch     *watch
+	observer  *observer
 	tapes     *content.Keeper // of what is said; may be nil
 	heartbeat time.Duration   // after how much silence a stream has a sign of life; 0: never
 }
 
-// of answers the requests of one protocol.
-func (x *exchange) of(parse protocol.Parser) echo.HandlerFunc {
+// handler serves the path of a protocol, whose requests parse reads.
+func (x *exchange) handler(parse protocol.Parser) echo.HandlerFunc {
 	return x.bodies.withBody(func(c echo.Context, body []byte, from protocol.Client) error {
 		began := time.Now()
 		putOnTape(c, x.tapes, body)
@@ -42,10 +42,10 @@ func (x *exchange) of(parse protocol.Parser) echo.HandlerFunc {
 			return err
 		}
 		req.Source = front.Source()
-		if err := x.door.enter(c, req); err != nil {
+		if err := x.access.enter(c, req); err != nil {
 			return err
 		}
-		if req, err = x.door.capped(req); err != nil {
+		if req, err = x.access.capped(req); err != nil {
 			return err
 		}
 		if d, ok := front.(protocol.Detached); ok {
@@ -60,7 +60,7 @@ func (x *exchange) ask(c echo.Context, front protocol.Front, req *gateway.Reques
 	rec := recordOf(c)
 	beat := newHeartbeat(c, rec.form.Ping, x.heartbeat, req.Stream)
 	defer beat.stop()
-	ctx, done := x.watch.begin(c)
+	ctx, done := x.observer.begin(c)
 	defer func() { done(req.Routing.Route) }()
 	resp, err := x.gateway.Chat(ctx, req)
 	if short, ok := front.(protocol.Shortener); ok && err != nil && short.Shorten(ctx, gateway.AsError(err)) {
@@ -82,11 +82,12 @@ func (x *exchange) ask(c echo.Context, front protocol.Front, req *gateway.Reques
 	return write(c, resp, rec.writer, began, beat)
 }
 
-// enter notes on a request what its HTTP request says of it, and whose it is, who has to be allowed
+// enter notes on a request whose it is and what the header of its HTTP request says: wishes, hops, what
+// may go to the upstream. It refuses a request that goes round in circles, or whose client may not use
 // its model.
-func (d *door) enter(c echo.Context, req *gateway.Request) error {
+func (a *access) enter(c echo.Context, req *gateway.Request) error {
 	h := c.Request().Header
-	if err := budget(&req.Wishes, h); err != nil {
+	if err := readRetryHeaders(&req.Wishes, h); err != nil {
 		return err
 	}
 	hops := countHops(h)
@@ -99,9 +100,9 @@ func (d *door) enter(c echo.Context, req *gateway.Request) error {
 	rec := recordOf(c)
 	rec.model, rec.stream = req.Model, req.Stream
 	if req.Model == "" { // a path that goes to a provider whole
-		return d.wholeProvider(c)
+		return a.wholeProvider(c)
 	}
-	return d.checkScope(req)
+	return a.checkScope(req)
 }
 
 // armHeader is what a client sets to be in an arm of a rollout, as rollout/arm, and where it is told
@@ -120,9 +121,9 @@ const (
 	longestWait      = 10 * time.Minute
 )
 
-// budget reads what the client says of retries: how many the gateway may make, and how many
+// readRetryHeaders reads what the client says of retries: how many the gateway may make, and how many
 // its SDK has made already. OpenAI's and Anthropic's SDKs count theirs in a header.
-func budget(w *gateway.Wishes, h http.Header) error {
+func readRetryHeaders(w *gateway.Wishes, h http.Header) error {
 	if text := h.Get(maxRetriesHeader); text != "" {
 		n, err := strconv.Atoi(text)
 		if err != nil || n < 0 || n > maxRetries {
@@ -132,10 +133,10 @@ func budget(w *gateway.Wishes, h http.Header) error {
 		w.MaxRetries = &n
 	}
 	var err error
-	if w.BaseDelay, err = delay(h, baseDelayHeader, longestBase); err != nil {
+	if w.BaseDelay, err = readDelayHeader(h, baseDelayHeader, longestBase); err != nil {
 		return err
 	}
-	if w.MaxDelay, err = delay(h, maxDelayHeader, longestWait); err != nil {
+	if w.MaxDelay, err = readDelayHeader(h, maxDelayHeader, longestWait); err != nil {
 		return err
 	}
 	if w.MaxDelay > 0 && w.BaseDelay > w.MaxDelay {
@@ -151,8 +152,8 @@ func budget(w *gateway.Wishes, h http.Header) error {
 	return nil
 }
 
-// delay reads a header that holds a wait; 0 if it is not there.
-func delay(h http.Header, name string, most time.Duration) (time.Duration, error) {
+// readDelayHeader reads a header that holds a wait, from a millisecond to most; 0 if it is not there.
+func readDelayHeader(h http.Header, name string, most time.Duration) (time.Duration, error) {
 	text := h.Get(name)
 	if text == "" {
 		return 0, nil
@@ -165,7 +166,8 @@ func delay(h http.Header, name string, most time.Duration) (time.Duration, error
 	return d, nil
 }
 
-// detach begins a response in the background.
+// detach begins a response in the background, and answers with what there is of it: that it waits, or a
+// stream of what comes.
 func (x *exchange) detach(c echo.Context, front protocol.Detached, req *gateway.Request) error {
 	recordOf(c).asks = false   // it is told of when it is over
 	req.Room = req.Room.Move() // what the request holds is held until the response is over
@@ -180,7 +182,9 @@ func (x *exchange) detach(c echo.Context, front protocol.Detached, req *gateway.
 	return replay(c, d.Events, x.heartbeat)
 }
 
-// write sends a response, frame by frame.
+// write sends an answer: a stream frame by frame, as far as its frames are here, and any other in one piece.
+// began is when its request came. An error before the first byte is the caller's to tell; one behind it, fail
+// writes into the stream.
 func write(c echo.Context, resp *gateway.Response, front protocol.Writer, began time.Time, beat *heartbeat) error {
 	frame, err := resp.Next()
 	if err != nil && err != io.EOF {
@@ -192,11 +196,11 @@ func write(c echo.Context, resp *gateway.Response, front protocol.Writer, began 
 		if err != nil {
 			return err
 		}
-		header(w.Header(), resp, true)
+		setAnswerHeader(w.Header(), resp, true)
 		return writeWhole(c, resp, body, began)
 	}
 	beat.begin(resp.Summary, func() {
-		header(w.Header(), resp, false)
+		setAnswerHeader(w.Header(), resp, false)
 		streamHeader(w.Header())
 		w.WriteHeader(http.StatusOK)
 	})
@@ -245,10 +249,11 @@ func streamHeader(h http.Header) {
 	h.Set("x-accel-buffering", "no")
 }
 
+// writeWhole sends an answer that is no stream.
 func writeWhole(c echo.Context, resp *gateway.Response, body []byte, began time.Time) error {
 	w := c.Response()
 	h := w.Header()
-	timing(h, began, resp.Summary.Overhead)
+	setTiming(h, began, resp.Summary.Overhead)
 	h["Content-Length"] = []string{strconv.Itoa(len(body))}
 	w.WriteHeader(http.StatusOK)
 	conn := connectionOf(c.Request().Context())
@@ -263,8 +268,8 @@ func writeWhole(c echo.Context, resp *gateway.Response, body []byte, began time.
 	return nil
 }
 
-// timing says where the time of an answer went.
-func timing(h http.Header, began time.Time, overhead time.Duration) {
+// setTiming says where the time of an answer went.
+func setTiming(h http.Header, began time.Time, overhead time.Duration) {
 	var room [80]byte
 	said := append(appendMilliseconds(append(room[:0], "upstream;dur="...), time.Since(began)-overhead), ", gw;dur="...)
 	from := len(said)
@@ -273,9 +278,9 @@ func timing(h http.Header, began time.Time, overhead time.Duration) {
 	h["Server-Timing"], h["X-Callgate-Overhead-Ms"] = values[:1:1], values[1:]
 }
 
-// header sets what is known before the first byte: the upstream's headers and ours. Of a whole
+// setAnswerHeader sets what is known before the first byte: the upstream's headers and ours. Of a whole
 // answer all is known.
-func header(h http.Header, resp *gateway.Response, whole bool) {
+func setAnswerHeader(h http.Header, resp *gateway.Response, whole bool) {
 	upstream := resp.Header()
 	for name, values := range upstream {
 		key := http.CanonicalHeaderKey(name)

@@ -34,7 +34,7 @@ func (c *connection) gather(size int) {
 	}
 	c.out.Lock()
 	defer c.out.Unlock()
-	c.waiting = gatherBuffers.Get().(*[gatherRoom]byte)
+	c.buffer = gatherBuffers.Get().(*[gatherRoom]byte)
 }
 
 // release writes what has waited. It may be called for nil, and without gather.
@@ -44,22 +44,22 @@ func (c *connection) release() error {
 	}
 	c.out.Lock()
 	defer c.out.Unlock()
-	if c.waiting == nil {
+	if c.buffer == nil {
 		return nil
 	}
 	err := c.flush()
-	gatherBuffers.Put(c.waiting)
-	c.waiting = nil
+	gatherBuffers.Put(c.buffer)
+	c.buffer = nil
 	return err
 }
 
 // flush writes what waits. c.out is held.
 func (c *connection) flush() error {
-	if c.waits == 0 {
+	if c.buffered == 0 {
 		return nil
 	}
-	_, err := c.stall.write(c.Conn, c.waiting[:c.waits])
-	c.waits = 0
+	_, err := c.stall.write(c.Conn, c.buffer[:c.buffered])
+	c.buffered = 0
 	return err
 }
 
@@ -68,14 +68,14 @@ func (c *connection) Write(p []byte) (int, error) {
 	c.out.Lock()
 	defer c.out.Unlock()
 	switch {
-	case c.waiting == nil:
+	case c.buffer == nil:
 		return c.stall.write(c.Conn, p)
-	case c.waits+len(p) > gatherRoom:
+	case c.buffered+len(p) > gatherRoom:
 		if err := c.flush(); err != nil {
 			return 0, err
 		}
 		return c.stall.write(c.Conn, p)
 	}
-	c.waits += copy(c.waiting[c.waits:], p)
+	c.buffered += copy(c.buffer[c.buffered:], p)
 	return len(p), nil
 }

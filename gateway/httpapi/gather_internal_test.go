@@ -63,11 +63,11 @@ func TestGather(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if c.waits != tt.waits {
-				t.Errorf("%d bytes wait, want %d", c.waits, tt.waits)
+			if c.buffered != tt.waits {
+				t.Errorf("%d bytes wait, want %d", c.buffered, tt.waits)
 			}
-			if err := c.release(); err != nil || c.waiting != nil {
-				t.Errorf("release: %v, waiting %t", err, c.waiting != nil)
+			if err := c.release(); err != nil || c.buffer != nil {
+				t.Errorf("release: %v, waiting %t", err, c.buffer != nil)
 			}
 			c.Close()
 			if all := <-got; !bytes.Equal(all, want) {
@@ -110,7 +110,7 @@ func TestPieceIsOneWrite(t *testing.T) {
 		c.gather(len(piece))
 		_, _ = w.Write(piece)
 		w.(http.Flusher).Flush()
-		waited <- c.waits
+		waited <- c.buffered
 		_ = c.release()
 	})
 	server.Start()

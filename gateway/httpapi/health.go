@@ -14,8 +14,11 @@ type health struct {
 	notes    func() []string // see Config.Notes
 }
 
+// livez answers as long as the process runs.
 func livez(c echo.Context) error { return c.String(http.StatusOK, "ok\n") }
 
+// readyz says whether the server is to have requests: not while it drains, nor while Config.Ready is against
+// it.
 func (h *health) readyz(c echo.Context) error {
 	if h.draining.Load() {
 		return c.String(http.StatusServiceUnavailable, "shutting down\n")

@@ -53,9 +53,7 @@ func (h *heartbeat) beat() {
 	if wait <= 0 {
 		if !h.w.Committed {
 			h.early = true
-			h.w.Header().Set("content-type", "text/event-stream")
-			streamHeader(h.w.Header())
-			h.w.WriteHeader(http.StatusOK)
+			h.open()
 		}
 		_, _ = io.WriteString(h.w, h.ping) // a client that left is noticed elsewhere
 		h.w.Flush()
@@ -76,10 +74,20 @@ func (h *heartbeat) begin(s *gateway.Summary, send func()) {
 	send()
 }
 
-// write writes a piece of the stream.
+// open sends the status of a stream. h.mu is held.
+func (h *heartbeat) open() {
+	h.w.Header().Set("content-type", "text/event-stream")
+	streamHeader(h.w.Header())
+	h.w.WriteHeader(http.StatusOK)
+}
+
+// write writes a piece of the stream, behind the status if that has not gone out.
 func (h *heartbeat) write(piece []byte, flush bool) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	if !h.w.Committed {
+		h.open()
+	}
 	if h.timer != nil {
 		h.last = time.Now()
 	}

@@ -16,8 +16,8 @@ const (
 
 // routeMessages adds the paths of the Messages API.
 func routeMessages(to *echo.Echo, x *exchange, n *counter) {
-	to.POST(messagesPath, x.of(messages.Parse), x.door.behind(speaks(messages.Form), anthropicID)...)
-	to.POST(countPath, x.bodies.withBody(n.answer), x.door.behind(tells(messages.Form), anthropicID)...)
+	to.POST(messagesPath, x.handler(messages.Parse), x.access.middleware(answersAs(messages.Form), anthropicID)...)
+	to.POST(countPath, x.bodies.withBody(n.answer), x.access.middleware(errorsAs(messages.Form), anthropicID)...)
 	to.Any("/", root)
 }
 
@@ -47,6 +47,6 @@ func anyForm(next echo.HandlerFunc) echo.HandlerFunc {
 		if !isAnthropic(c.Request().Header) {
 			return next(c)
 		}
-		return tells(messages.Form)(anthropicID(next))(c)
+		return errorsAs(messages.Form)(anthropicID(next))(c)
 	}
 }

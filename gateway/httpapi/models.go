@@ -25,19 +25,19 @@ func newModel(name string) model { return model{ID: name, Object: "model", Owned
 type models struct{ gateway Chatter }
 
 // route adds the paths.
-func (m models) route(to *echo.Echo, d *door) {
-	to.GET("/v1/models", m.list, d.behind(anyForm)...)
-	to.GET("/v1/models/*", m.show, d.behind(anyForm)...)
+func (m models) route(to *echo.Echo, a *access) {
+	to.GET("/v1/models", m.list, a.middleware(anyForm)...)
+	to.GET("/v1/models/*", m.show, a.middleware(anyForm)...)
 }
 
-// of are those that the client may ask for.
-func (m models) of(c echo.Context) []string {
+// allowed are those that the client may ask for.
+func (m models) allowed(c echo.Context) []string {
 	return slices.DeleteFunc(slices.Clone(m.gateway.Models(c.Request().Context())), func(name string) bool { return !clientOf(c).MayAsk(name) })
 }
 
 // list is GET /v1/models, in the form of the client's API.
 func (m models) list(c echo.Context) error {
-	names := m.of(c)
+	names := m.allowed(c)
 	if isAnthropic(c.Request().Header) {
 		list, err := messages.Models(names, c.QueryParams())
 		if err != nil {

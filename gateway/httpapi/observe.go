@@ -36,7 +36,7 @@ type record struct {
 	abort   bool            // it broke off
 	tape    *content.Tape   // of what is said; nil: nobody keeps it
 
-	endTrace func(gateway.Record)
+	endTrace func(gateway.Record) // nil: no trace was begun
 }
 
 // observed is the context of a request. It has the record beside it: Echo's own store of values is a
@@ -58,9 +58,8 @@ func recordOf(c echo.Context) *record {
 	return &record{form: chat.Form}
 }
 
-// tells says in which protocol's form a path tells errors. It is the first middleware of the
-// path.
-func tells(form *protocol.Form) echo.MiddlewareFunc {
+// errorsAs marks a path whose errors have a protocol's form. It is the first middleware of the path.
+func errorsAs(form *protocol.Form) echo.MiddlewareFunc {
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
 		return func(c echo.Context) error {
 			recordOf(c).form = form
@@ -69,9 +68,9 @@ func tells(form *protocol.Form) echo.MiddlewareFunc {
 	}
 }
 
-// speaks says that a path asks for answers in a protocol. It is the first middleware of the
-// path, so that errors are told in that form too.
-func speaks(form *protocol.Form) echo.MiddlewareFunc {
+// answersAs marks a path that asks for answers in a protocol: its errors have that form too, and metrics and
+// traces count its requests. It is the first middleware of the path.
+func answersAs(form *protocol.Form) echo.MiddlewareFunc {
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
 		return func(c echo.Context) error {
 			rec := recordOf(c)
@@ -89,8 +88,8 @@ func setRequestID(c echo.Context) { c.Response().Header()[requestIDHeader] = []s
 // at for each request: any other spelling is made into that one each time.
 const requestIDHeader = "X-Request-Id"
 
-// watch tells log, metrics and traces of requests.
-type watch struct {
+// observer tells log, metrics and traces of requests.
+type observer struct {
 	log     *slog.Logger
 	metrics Metrics // may be nil
 	// trace is Config.Trace.
@@ -99,7 +98,7 @@ type watch struct {
 
 // observe gives each request its id and writes one line to the log when it is done.
 // No prompt, answer or key is in it.
-func (w *watch) observe(next echo.HandlerFunc) echo.HandlerFunc {
+func (w *observer) observe(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		began := time.Now()
 		o := &observed{Context: c, record: record{form: chat.Form, id: clientID(c.Request().Header.Get(requestIDHeader))}}
@@ -152,7 +151,7 @@ func (rec *record) failed(status int) bool {
 }
 
 // begin notes in metrics and trace that a request is asked. done tells the route that it took.
-func (w *watch) begin(c echo.Context) (ctx context.Context, done func(route string)) {
+func (w *observer) begin(c echo.Context) (ctx context.Context, done func(route string)) {
 	rec := recordOf(c)
 	ctx = c.Request().Context()
 	if w.trace != nil {
@@ -170,9 +169,10 @@ func (w *watch) begin(c echo.Context) (ctx context.Context, done func(route stri
 	}
 }
 
-// ended hands a request for an answer that is over to the metrics and the trace.
-func (w *watch) ended(c echo.Context, rec *record, took time.Duration) {
-	if !rec.asks {
+// ended ends the trace of a request that is over, if begin has begun one, and hands a request for an
+// answer to the metrics.
+func (w *observer) ended(c echo.Context, rec *record, took time.Duration) {
+	if !rec.asks && rec.endTrace == nil {
 		return
 	}
 	r := gateway.Record{ID: rec.id, Route: rec.route, Status: c.Response().Status, Protocol: rec.form.Name, Stream: rec.stream, Took: took, Summary: rec.summary, Tenant: tenantOf(c), Tape: rec.tape}
@@ -182,7 +182,7 @@ func (w *watch) ended(c echo.Context, rec *record, took time.Duration) {
 	if rec.endTrace != nil {
 		rec.endTrace(r)
 	}
-	if w.metrics != nil {
+	if rec.asks && w.metrics != nil {
 		w.metrics.Request(&r)
 	}
 }

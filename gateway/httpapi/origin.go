@@ -21,9 +21,9 @@ var protection = http.NewCrossOriginProtection()
 // only, but so does the browser of whoever runs it: any page could send a request
 // there and spend the upstream's key, and with a name of its own that resolves to
 // 127.0.0.1 it could read the answer too. With keys a page would have to know one.
-func (d *door) sameSite(next echo.HandlerFunc) echo.HandlerFunc {
+func (a *access) sameSite(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
-		if d.asksKey() {
+		if a.asksKey() {
 			return next(c)
 		}
 		if err := protection.Check(c.Request()); err != nil {

@@ -40,27 +40,27 @@ var endpoints = []endpoint{
 
 // relays send on what is no request for a chat, and the answers to it.
 type relays struct {
-	gateway Chatter
-	door    *door
-	bodies  *bodies
-	uploads *uploads
-	watch   *watch
+	gateway  Chatter
+	access   *access
+	bodies   *bodies
+	uploads  *uploads
+	observer *observer
 }
 
 // route adds the paths of the endpoints, and those whose requests go to one provider: path to provider.
 func (x *relays) route(to *echo.Echo, passthrough map[string]string) {
 	for _, e := range endpoints {
-		to.POST("/v1/"+e.path, x.of(e), x.door.behind(speaks(chat.NewForm(e.path)))...)
+		to.POST("/v1/"+e.path, x.handler(e), x.access.middleware(answersAs(chat.NewForm(e.path)))...)
 	}
 	for prefix, provider := range passthrough {
-		handler, before := x.passthrough(provider), x.door.behind(speaks(chat.NewForm("passthrough")))
+		handler, before := x.passthrough(provider), x.access.middleware(answersAs(chat.NewForm("passthrough")))
 		to.Any(prefix, handler, before...)
 		to.Any(prefix+"/*", handler, before...)
 	}
 }
 
-// of answers the requests of an endpoint.
-func (x *relays) of(e endpoint) echo.HandlerFunc {
+// handler serves an endpoint.
+func (x *relays) handler(e endpoint) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		began := time.Now()
 		room := x.bodies.memory.Claim()
@@ -70,11 +70,11 @@ func (x *relays) of(e endpoint) echo.HandlerFunc {
 			return err
 		}
 		defer body.close()
-		if err := x.door.enter(c, req); err != nil {
+		if err := x.access.enter(c, req); err != nil {
 			return err
 		}
 		if err := req.Bounded(e.text); err != nil {
-			x.door.countCap(err)
+			x.access.countCap(err)
 			return err
 		}
 		out := &gateway.Relay{Method: http.MethodPost, Path: e.path, Query: c.Request().URL.RawQuery, Header: req.From.Header, Body: body.open}
@@ -84,7 +84,7 @@ func (x *relays) of(e endpoint) echo.HandlerFunc {
 
 // sendOn sends a request on, and the answer back as it comes.
 func (x *relays) sendOn(c echo.Context, req *gateway.Request, began time.Time, send func(context.Context) (*gateway.Response, error)) error {
-	ctx, done := x.watch.begin(c)
+	ctx, done := x.observer.begin(c)
 	defer func() { done(req.Routing.Route) }()
 	resp, err := send(ctx)
 	if err != nil {
@@ -93,12 +93,12 @@ func (x *relays) sendOn(c echo.Context, req *gateway.Request, began time.Time, s
 	defer resp.Close()
 	recordOf(c).summary = resp.Summary
 	h := c.Response().Header()
-	header(h, resp, true)
-	timing(h, began, resp.Summary.Overhead)
+	setAnswerHeader(h, resp, true)
+	setTiming(h, began, resp.Summary.Overhead)
 	return copyAnswer(c, resp)
 }
 
-// passthrough sends the requests of a path to a provider.
+// passthrough serves a path whose requests go to one provider, whatever they are for.
 func (x *relays) passthrough(provider string) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		began, r := time.Now(), c.Request()
@@ -112,7 +112,7 @@ func (x *relays) passthrough(provider string) echo.HandlerFunc {
 		}
 		defer body.Close()
 		req := gateway.Bare()
-		if err := x.door.enter(c, req); err != nil {
+		if err := x.access.enter(c, req); err != nil {
 			return err
 		}
 		relay := &gateway.Relay{Method: r.Method, Path: path, Query: r.URL.RawQuery, Header: req.From.Header}

@@ -30,10 +30,10 @@ func newParsers(state *state.Service, o responses.Options) parsers {
 
 // routeResponses adds the paths of the Responses API that make something.
 func routeResponses(to *echo.Echo, x *exchange, p parsers) {
-	before := x.door.behind(speaks(responses.Form))
-	to.POST(responsesPath, x.of(p.create), before...)
-	to.POST(responsesPath+"/compact", x.of(p.compact), before...)
-	to.POST(responsesPath+"/input_tokens", x.bodies.withBody(countResponse(p.count)), x.door.behind(tells(responses.Form))...)
+	before := x.access.middleware(answersAs(responses.Form))
+	to.POST(responsesPath, x.handler(p.create), before...)
+	to.POST(responsesPath+"/compact", x.handler(p.compact), before...)
+	to.POST(responsesPath+"/input_tokens", x.bodies.withBody(countResponse(p.count)), x.access.middleware(errorsAs(responses.Form))...)
 }
 
 // countResponse estimates the tokens of a request.

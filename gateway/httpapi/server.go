@@ -32,8 +32,8 @@ type Chatter interface {
 	Passthrough(ctx context.Context, provider string, req *gateway.Request, r *gateway.Relay) (*gateway.Response, error)
 }
 
-// Metrics are told of each chat request: Begin when it comes, then Request and End when
-// it is over.
+// Metrics are told of requests: Begin and End say that the gateway is asked, and is not any more; Request, behind
+// End, what became of a request for an answer. Tokens that an upstream is asked to count have Begin and End alone.
 type Metrics interface {
 	Begin()
 	Request(r *gateway.Record)
@@ -111,24 +111,24 @@ func New(cfg Config) (*Server, error) {
 		log:    cfg.Log,
 		stall:  stallLimit,
 	}
-	w := &watch{cfg.Log, cfg.Metrics, cfg.Trace}
-	d := &door{cfg.Keys, cfg.Proxies}
+	w := &observer{cfg.Log, cfg.Metrics, cfg.Trace}
+	a := &access{cfg.Keys, cfg.Proxies}
 	b := &bodies{cfg.MaxBody, cfg.Memory, cfg.Limits, cfg.Serves}
 	s.echo.HTTPErrorHandler = fail
 	s.echo.IPExtractor = echo.ExtractIPDirect() // no header of a client's says who it is
 	s.echo.Use(w.observe, recoverer(cfg.Log), endChunked, s.health.endDraining)
 	s.echo.GET("/livez", livez)
 	s.echo.GET("/readyz", s.health.readyz)
-	x := &exchange{cfg.Gateway, d, b, w, cfg.Content, cfg.Heartbeat}
+	x := &exchange{cfg.Gateway, a, b, w, cfg.Content, cfg.Heartbeat}
 	// Not a group's middleware: Echo would make a route of it for every other path and
 	// method below /v1, and a wrong method would be a wrong path.
-	s.echo.POST(chatPath, x.of(chat.Parse), d.behind(speaks(chat.Form))...)
-	r := &relays{cfg.Gateway, d, b, &uploads{cfg.MaxUpload, cfg.Memory, cfg.Uploads}, w}
+	s.echo.POST(chatPath, x.handler(chat.Parse), a.middleware(answersAs(chat.Form))...)
+	r := &relays{cfg.Gateway, a, b, &uploads{cfg.MaxUpload, cfg.Memory, cfg.Uploads}, w}
 	r.route(s.echo, cfg.Passthrough)
-	models{cfg.Gateway}.route(s.echo, d)
-	routeMessages(s.echo, x, &counter{cfg.Gateway, d, w})
+	models{cfg.Gateway}.route(s.echo, a)
+	routeMessages(s.echo, x, &counter{cfg.Gateway, a, w})
 	routeResponses(s.echo, x, newParsers(cfg.State, responses.Options{Sealer: cfg.Sealer, Limits: cfg.Limits}))
-	(&storedAPI{cfg.State, b, cfg.Heartbeat}).route(s.echo, d)
+	(&storedAPI{cfg.State, b, cfg.Heartbeat}).route(s.echo, a)
 	return s, nil
 }
 

@@ -23,8 +23,8 @@ type storedAPI struct {
 }
 
 // route adds the paths of what is stored: of the Responses API, and of the Conversations API.
-func (l *storedAPI) route(to *echo.Echo, d *door) {
-	before := d.behind(tells(responses.Form))
+func (l *storedAPI) route(to *echo.Echo, a *access) {
+	before := a.middleware(errorsAs(responses.Form))
 	one, items := responsesPath+"/:id", responsesPath+"/:id/input_items"
 	to.GET(one, l.getResponse, before...)
 	to.DELETE(one, l.stored((*state.Service).DeleteResponse), before...)
@@ -96,21 +96,18 @@ func (l *storedAPI) getResponse(c echo.Context) error {
 
 // replay writes events until there are no more, and signs of life between them.
 func replay(c echo.Context, events protocol.Events, heartbeat time.Duration) error {
-	w := c.Response()
-	w.Header().Set("content-type", "text/event-stream")
-	streamHeader(w.Header())
 	beat := newHeartbeat(c, recordOf(c).form.Ping, heartbeat, true)
 	defer beat.stop()
 	for {
 		piece, err := events(c.Request().Context())
+		if err != nil && err != io.EOF { // before the first event it has a status of its own
+			return err
+		}
 		if werr := beat.write(piece, true); werr != nil {
 			return &gateway.Error{Kind: gateway.Canceled, Message: "The client closed the request.", Err: werr}
 		}
-		switch {
-		case err == io.EOF:
+		if err == io.EOF {
 			return nil
-		case err != nil:
-			return err
 		}
 	}
 }

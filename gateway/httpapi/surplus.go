@@ -31,9 +31,9 @@ type connection struct {
 
 	stall stalling
 
-	out     sync.Mutex
-	waiting *[gatherRoom]byte // what was written while it gathers; nil while it does not
-	waits   int               // how many bytes of that there are
+	out      sync.Mutex
+	buffer   *[gatherRoom]byte // what was written while it gathers; nil while it does not
+	buffered int               // how many bytes of that there are
 }
 
 // listener gives connections that notice that their client has left, or takes or sends nothing any
@@ -65,31 +65,32 @@ func withLeave(ctx context.Context, c net.Conn) context.Context {
 
 // Read implements net.Conn. Only net/http's read behind a request's body asks for one byte.
 func (c *connection) Read(p []byte) (int, error) {
-	c.rest()
+	c.stopLooking()
 	n, err := c.stall.read(c.Conn, p)
 	if len(p) == 1 && n == 1 && c.tcp != nil {
-		c.watch()
+		c.startLooking()
 	}
 	return n, err
 }
 
 // Close implements net.Conn.
 func (c *connection) Close() error {
-	c.rest()
+	c.stopLooking()
 	if c.leave != nil {
 		c.leave()
 	}
 	return c.Conn.Close()
 }
 
-func (c *connection) watch() {
+// startLooking has the connection asked from now on whether its client has closed it.
+func (c *connection) startLooking() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.timer = time.AfterFunc(lookEvery, c.look)
 }
 
-// rest ends the watch: the next request is read, or nothing more.
-func (c *connection) rest() {
+// stopLooking ends that: the next request is read, or nothing more.
+func (c *connection) stopLooking() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.timer != nil {
@@ -98,6 +99,7 @@ func (c *connection) rest() {
 	}
 }
 
+// look asks whether the client has closed the connection, and if so ends its requests. It runs by the timer.
 func (c *connection) look() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

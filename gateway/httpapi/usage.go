@@ -24,11 +24,11 @@ func usage(ask func(context.Context, billing.Query) (billing.Answer, error)) ech
 	return func(c echo.Context) error {
 		q, err := billing.ParseQuery(c.QueryParams(), time.Now())
 		if err != nil {
-			return asked(err)
+			return usageError(err)
 		}
 		answer, err := ask(c.Request().Context(), q)
 		if err != nil {
-			return asked(err)
+			return usageError(err)
 		}
 		var body bytes.Buffer
 		if err := answer.Write(&body); err != nil {
@@ -41,8 +41,8 @@ func usage(ask func(context.Context, billing.Query) (billing.Answer, error)) ech
 	}
 }
 
-// asked names what is wrong with a query, or with the ledger.
-func asked(err error) error {
+// usageError names what is wrong with a query, or with the ledger.
+func usageError(err error) error {
 	var bad *billing.QueryError
 	if errors.As(err, &bad) {
 		return &gateway.Error{Kind: gateway.Invalid, Param: bad.Param, Message: bad.Message}

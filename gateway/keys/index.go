@@ -130,6 +130,7 @@ type source struct {
 	teams []*TeamEntry
 }
 
+// newEntry is a key as the book has it.
 func newEntry(k Key, origin Origin, version int64) *Entry {
 	e := &Entry{Key: k, Origin: origin, version: version}
 	for _, text := range k.CIDR {

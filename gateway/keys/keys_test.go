@@ -156,7 +156,7 @@ func TestMistakes(t *testing.T) {
 	fails(t, err, keys.NotFound, `no key "none"`)
 	fails(t, d.Delete(ctx, "none"), keys.NotFound, `no key "none"`)
 	fails(t, d.DeleteTeam(ctx, "none"), keys.NotFound, `no team "none"`)
-	_, err = d.PutTeam(ctx, keys.Team{Name: "none"}, true)
+	_, err = d.EditTeam(ctx, "none", func(*keys.Team) error { return nil })
 	fails(t, err, keys.NotFound, `no team "none"`)
 	if d.Size() != 1 {
 		t.Errorf("got %d keys, want the first alone", d.Size())
@@ -178,7 +178,7 @@ func TestConfigured(t *testing.T) {
 	}
 	_, err := d.Block(ctx, "yaml", true)
 	fails(t, err, keys.Fixed, "is in the configuration")
-	_, err = d.PutTeam(ctx, keys.Team{Name: "t"}, true)
+	_, err = d.EditTeam(ctx, "t", func(*keys.Team) error { return nil })
 	fails(t, err, keys.Fixed, "is in the configuration")
 	if err := d.Delete(ctx, "app"); err != nil || d.why(text) != "" {
 		t.Errorf("got error %v, %q, want the store's key deleted and the configuration's left", err, d.why(text))
@@ -195,10 +195,10 @@ func TestTeams(t *testing.T) {
 	t.Parallel()
 	k := keystest.NewMemory()
 	d, other, ctx := newDesk(t, k), newDesk(t, k), t.Context()
-	if _, err := d.PutTeam(ctx, keys.Team{Name: "t", Scope: keys.Scope{MaxTokens: 7}}, false); err != nil {
+	if _, err := d.CreateTeam(ctx, keys.Team{Name: "t", Scope: keys.Scope{MaxTokens: 7}}); err != nil {
 		t.Fatal(err)
 	}
-	_, err := d.PutTeam(ctx, keys.Team{Name: "t"}, false)
+	_, err := d.CreateTeam(ctx, keys.Team{Name: "t"})
 	fails(t, err, keys.Taken, "already")
 	text := d.create(t, keys.Key{Name: "app", Team: "t"})
 	fails(t, other.DeleteTeam(ctx, "t"), keys.Taken, "has 1 keys")

@@ -213,7 +213,8 @@ func (m *Manager) Block(ctx context.Context, name string, blocked bool) (*Entry,
 	return m.change(ctx, name, func(k *Key) error { k.Blocked = blocked; return nil })
 }
 
-// Edit changes what a key may do. Its name and texts stay.
+// Edit changes what a key may do. Its name and texts stay. edit is called again if another change got
+// in its way, with what that has made of the key.
 func (m *Manager) Edit(ctx context.Context, name string, edit func(k *Key) error) (*Entry, error) {
 	return m.change(ctx, name, func(k *Key) error {
 		was := *k
@@ -246,8 +247,8 @@ func (m *Manager) Delete(ctx context.Context, name string) error {
 	})
 }
 
-// PutTeam makes a team, or with replace changes what its keys may do.
-func (m *Manager) PutTeam(ctx context.Context, t Team, replace bool) (*TeamEntry, error) {
+// CreateTeam makes a team.
+func (m *Manager) CreateTeam(ctx context.Context, t Team) (*TeamEntry, error) {
 	if problem := CheckName(t.Name); problem != "" {
 		return nil, &Error{Invalid, "name", "The field name is wrong: " + problem + "."}
 	}
@@ -257,28 +258,56 @@ func (m *Manager) PutTeam(ctx context.Context, t Team, replace bool) (*TeamEntry
 	if err := m.ownTeam(t.Name); err != nil {
 		return nil, err
 	}
+	t.Created = m.now()
 	err := m.put(ctx, TeamRecord, t.Name, func() (any, int64, error) {
-		e := m.b.storedTeam(t.Name)
 		switch {
-		case e == nil && replace:
-			return nil, 0, m.unknownTeam(t.Name)
-		case e == nil && len(m.b.Teams()) >= MaxTeams:
-			return nil, 0, &Error{Full, "", fmt.Sprintf("There are %d teams, and no more may be.", MaxTeams)}
-		case e == nil:
-			t.Created = m.now()
-			return t, 0, nil
-		case !replace:
+		case m.b.storedTeam(t.Name) != nil:
 			return nil, 0, &Error{Taken, "name", fmt.Sprintf("There is a team %q already.", t.Name)}
+		case len(m.b.Teams()) >= MaxTeams:
+			return nil, 0, &Error{Full, "", fmt.Sprintf("There are %d teams, and no more may be.", MaxTeams)}
 		}
-		t.Created = e.Created
-		return t, e.version, nil
+		return t, 0, nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	return &TeamEntry{Team: t, Origin: Stored}, nil
+	return m.entryOf(t), nil
 }
 
+// EditTeam changes what the keys of a team may do. Its name stays. edit is called again if another
+// change got in its way, with what that has made of the team.
+func (m *Manager) EditTeam(ctx context.Context, name string, edit func(t *Team) error) (*TeamEntry, error) {
+	if err := m.ownTeam(name); err != nil {
+		return nil, err
+	}
+	var t Team
+	err := m.put(ctx, TeamRecord, name, func() (any, int64, error) {
+		e := m.b.storedTeam(name)
+		if e == nil {
+			return nil, 0, m.unknownTeam(name)
+		}
+		t = e.Team
+		if err := edit(&t); err != nil {
+			return nil, 0, err
+		}
+		t.Name, t.Created = e.Name, e.Created
+		return t, e.version, first(t.Check())
+	})
+	if err != nil {
+		return nil, err
+	}
+	return m.entryOf(t), nil
+}
+
+// entryOf is a team that was just stored, with the number of its keys if the book has heard of it.
+func (m *Manager) entryOf(t Team) *TeamEntry {
+	if e := m.b.Team(t.Name); e != nil && e.Origin == Stored {
+		return e
+	}
+	return &TeamEntry{Team: t, Origin: Stored}
+}
+
+// ownTeam says why a team cannot be changed here.
 func (m *Manager) ownTeam(name string) error {
 	if t := m.b.Team(name); t != nil && t.Origin == Configured && m.b.storedTeam(name) == nil {
 		return &Error{Fixed, "name", fmt.Sprintf("The team %q is in the configuration: change it there.", name)}
@@ -301,7 +330,7 @@ func (m *Manager) DeleteTeam(ctx context.Context, name string) error {
 		if e == nil {
 			return nil, 0, m.unknownTeam(name)
 		}
-		if t := m.b.Team(name); t.Origin == Stored && t.Keys > 0 {
+		if t := m.b.Team(name); t != nil && t.Origin == Stored && t.Keys > 0 {
 			return nil, 0, &Error{Taken, "name", fmt.Sprintf("The team %q has %d keys, which would be refused: delete them or give them another team first.", name, t.Keys)}
 		}
 		return nil, e.version, nil

@@ -164,7 +164,7 @@ func (a *Away) write(within time.Duration) {
 			return
 		}
 		a.mu.Lock()
-		a.journal = a.journal[1:] // nobody else takes of it; it may have been shortened in front
+		a.journal = a.journal[1:] // others add at its end only
 		a.mu.Unlock()
 	}
 }

@@ -223,6 +223,7 @@ func (m *Memory) Release(_ context.Context, l *Lease) error {
 	return nil
 }
 
+// finish ends a lease: used is settled, or with back all is given back that it took.
 func (m *Memory) finish(l *Lease, used Amount, back bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

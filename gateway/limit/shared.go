@@ -55,6 +55,7 @@ func (s *Shared) beat(ctx context.Context) (int64, error) {
 	return strconv.ParseInt(strings.Join(out, ""), 10, 64)
 }
 
+// now is the time by the Redis's clock, as far as it is known, µs.
 func (s *Shared) now() int64 {
 	if s.clock != nil {
 		return s.clock().UnixMicro()
@@ -116,11 +117,14 @@ func (c *call) text(n int64) {
 	c.args = append(append(c.args, 0xa0|byte(len(text))), text...)
 }
 
+// word appends a text in MessagePack, of which more than 255 bytes are cut off.
 func (c *call) word(s string) {
 	s = s[:min(len(s), math.MaxUint8)]
 	c.args = append(append(c.args, 0xd9, byte(len(s))), s...)
 }
 
+// begin makes the call of a step for a lease: op is acquire, extend, settle or release, and seen is when the
+// lease was last told of, 0 for never. The values of each limit follow.
 func (s *Shared) begin(op, id string, set *Set, p *place, force bool, seen int64) *call {
 	keys := s.keys(set, p)
 	c := &call{keys: append(append(make(redis.Keys, 0, 1+len(keys.limits)), keys.over+id), keys.limits...), args: make([]byte, 0, 128+perLimit*9*len(p.keys))}
@@ -189,6 +193,7 @@ type reply struct {
 	own   []int64 // of budgets: what the lease itself held before
 }
 
+// run runs the script, and reads what it answers. An error wraps [ErrAway].
 func (s *Shared) run(ctx context.Context, set *Set, c *call) (*reply, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.patience)
 	defer cancel()
@@ -271,6 +276,7 @@ func (s *Shared) Acquire(ctx context.Context, set *Set, id string, holds Holds) 
 	return l, v, err
 }
 
+// acquire is Acquire for whatever a lease is to hold. What the limits have behind it is returned too.
 func (s *Shared) acquire(ctx context.Context, set *Set, id string, w want) (*Lease, Verdict, seen, error) {
 	p := set.at(s.now())
 	for try := 0; ; try++ {
@@ -396,6 +402,7 @@ func (s *Shared) Release(ctx context.Context, l *Lease) error {
 	return s.finish(ctx, l, Amount{}, "release")
 }
 
+// finish ends a lease: op is settle or release.
 func (s *Shared) finish(ctx context.Context, l *Lease, used Amount, op string) error {
 	if l.over {
 		return nil

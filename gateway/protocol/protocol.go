@@ -50,7 +50,7 @@ type Detachment struct {
 }
 
 // Events are the events of a stream: each call waits for some. The last one returns io.EOF
-// with what ends the stream.
+// with what ends the stream, or another error, with nothing.
 type Events func(ctx context.Context) ([]byte, error)
 
 // Writer writes one answer. It is used by one goroutine.

@@ -11,15 +11,15 @@ import (
 
 // asking is how far the rounds have come.
 type asking struct {
-	began  time.Time
-	resp   *gateway.Response // of the round at hand; nil between two
-	header http.Header       // of the first
-	round  int
-	last   gateway.ToolStop  // why the answer at hand is the last one; "" if it need not be
-	end    func()            // ends the time of the round
-	inBand []byte            // the error that has ended the round, as the upstream sent it
-	usage  []json.RawMessage // of the rounds
-	sum    *summary
+	began       time.Time
+	resp        *gateway.Response // of the round at hand; nil between two
+	header      http.Header       // of the first
+	round       int
+	lastBecause gateway.ToolStop  // why the answer at hand is the last one; "" if it need not be
+	end         func()            // ends the time of the round
+	inBand      []byte            // the error that has ended the round, as the upstream sent it
+	usage       []json.RawMessage // of the rounds
+	sum         *summary
 }
 
 // Why a round is cut.
@@ -38,7 +38,7 @@ func (a *asking) ask(ctx context.Context, inner Chatter, req *gateway.Request, l
 	if a.round > 1 {
 		end := a.began.Add(limits.Run)
 		hard = time.AfterFunc(time.Until(end), func() { cancel(errHard) }).Stop
-		if a.last == "" {
+		if a.lastBecause == "" {
 			soft = time.AfterFunc(time.Until(end.Add(-limits.Answer)), func() { cancel(errSoft) }).Stop
 		}
 	}
@@ -85,13 +85,13 @@ func (a *asking) judge(p *Policy, req *gateway.Request, idle int) (note, choice 
 	left, tell := p.left(a.round)
 	switch {
 	case left <= 0:
-		a.last = gateway.StopRounds
+		a.lastBecause = gateway.StopRounds
 	case idle >= p.Idle:
-		a.last = gateway.StopIdle
+		a.lastBecause = gateway.StopIdle
 	case time.Since(a.began) >= p.Time.Run-p.Time.Answer:
-		a.last = gateway.StopTime
+		a.lastBecause = gateway.StopTime
 	}
-	if a.last != "" {
+	if a.lastBecause != "" {
 		return leftNote(0), `"none"`
 	}
 	if tell {

@@ -32,8 +32,8 @@ func TestJudge(t *testing.T) {
 		}
 		a := asking{began: time.Now().Add(-tt.began), round: tt.round}
 		note, choice := a.judge(&policy, req, tt.idle)
-		if a.last != tt.last || choice != tt.choice || (tt.last != "") != (note == leftNote(0)) {
-			t.Errorf("%s: got %q, %q and the note %q", tt.name, a.last, choice, note)
+		if a.lastBecause != tt.last || choice != tt.choice || (tt.last != "") != (note == leftNote(0)) {
+			t.Errorf("%s: got %q, %q and the note %q", tt.name, a.lastBecause, choice, note)
 		}
 	}
 }

@@ -47,6 +47,7 @@ type done struct {
 	took     time.Duration
 }
 
+// newLedger makes the ledger of a request, with nothing in it.
 func newLedger(p *Policy) *ledger {
 	return &ledger{policy: p, seen: map[[sha256.Size]byte]bool{}}
 }

@@ -147,7 +147,7 @@ func (l *loop) read() {
 			l.asking.inBand = bytes.Clone(f.Raw)
 			return
 		}
-		for _, f := range plain(f) {
+		for _, f := range outgoing(f) {
 			if f.Whole && l.out.stream {
 				for _, c := range wire.Chunks(f, true) {
 					l.out.writer.frame(&c, l.turn, l.decide)
@@ -159,8 +159,8 @@ func (l *loop) read() {
 	}
 }
 
-// plain are the frames as they go out: one that was changed may be several.
-func plain(f *wire.Frame) []*wire.Frame {
+// outgoing are the frames as they go out: one that was changed may be several.
+func outgoing(f *wire.Frame) []*wire.Frame {
 	if !f.Changed() {
 		return []*wire.Frame{f}
 	}
@@ -169,7 +169,7 @@ func plain(f *wire.Frame) []*wire.Frame {
 		return []*wire.Frame{{Raw: data, Data: data, Whole: true}}
 	}
 	var out []*wire.Frame
-	blocks := wire.NewReader(&reader{f.AppendTo(nil)}, 0)
+	blocks := wire.NewReader(bytes.NewReader(f.AppendTo(nil)), 0)
 	for {
 		b, err := blocks.Next()
 		if err != nil {
@@ -181,18 +181,6 @@ func plain(f *wire.Frame) []*wire.Frame {
 	}
 }
 
-// reader reads bytes once.
-type reader struct{ rest []byte }
-
-func (r *reader) Read(p []byte) (int, error) {
-	if len(r.rest) == 0 {
-		return 0, io.EOF
-	}
-	n := copy(p, r.rest)
-	r.rest = r.rest[n:]
-	return n, nil
-}
-
 // ended deals with the end of a round.
 func (l *loop) ended() {
 	a := &l.asking
@@ -202,12 +190,12 @@ func (l *loop) ended() {
 		l.endedByError()
 		return
 	}
-	if a.last != "" {
+	if a.lastBecause != "" {
 		if len(l.turn.text) == 0 {
-			l.partial(a.last, "the model gave no answer")
+			l.partial(a.lastBecause, "the model gave no answer")
 			return
 		}
-		l.finish(nil, "stop", a.last)
+		l.finish(nil, "stop", a.lastBecause)
 		return
 	}
 	mine, theirs := l.turn.sort(l.decide)
@@ -255,11 +243,11 @@ func (l *loop) broken(err error) {
 	switch {
 	case l.ctx.Err() != nil || e.Kind == gateway.Canceled || !l.executor.ledger.any() || l.out.stream && l.out.writer.(*stream).odd:
 		l.err = err
-	case errors.Is(err, errSoft) && a.last == "":
-		a.last = gateway.StopTime
+	case errors.Is(err, errSoft) && a.lastBecause == "":
+		a.lastBecause = gateway.StopTime
 		l.req = edited(l.req, wire.Edit{}, `"none"`) // the next round is the last one
 	default:
-		stop := a.last
+		stop := a.lastBecause
 		if stop == "" {
 			stop = gateway.StopError
 		}

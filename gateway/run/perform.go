@@ -9,7 +9,7 @@ import (
 
 // decide says whose tool a call is of.
 func (l *loop) decide(c *call) owner {
-	if l.asking.last == "" && l.executor.offer.own[c.name] && l.executor.offer.find(c.name) == nil {
+	if l.asking.lastBecause == "" && l.executor.offer.own[c.name] && l.executor.offer.find(c.name) == nil {
 		return client
 	}
 	return ours

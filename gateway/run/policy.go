@@ -58,6 +58,7 @@ const (
 	TaintOff                  // nothing
 )
 
+// withDefaults has the defaults in the place of what is 0.
 func (p Policy) withDefaults() Policy {
 	p.Rounds, p.Warn, p.Idle = cmp.Or(p.Rounds, 15), cmp.Or(p.Warn, 0.8), cmp.Or(p.Idle, 3)
 	p.Parallel, p.Attempts = cmp.Or(p.Parallel, 8), cmp.Or(p.Attempts, 2)

@@ -90,35 +90,32 @@ func (m *leftover) isThere(c *conversation.Conversation) bool {
 	return false
 }
 
-// recall is the edits that put back what ran beside a turn's calls.
+// recall is the edits that put back what ran beside a turn's calls, of which there is at least one.
 func (b *resumption) recall(ctx context.Context, c *conversation.Conversation, i int, calls []conversation.Call) []wire.Edit {
-	said := lastUser(c, i)
-	for _, call := range calls[:1] { // it is kept under each of them
-		body, err := b.carryover.get(ctx, turnKey(call.ID, call.Name, said))
-		if err != nil {
-			b.executor.sum.Warn("tool_results_forgotten")
-			return nil
-		}
-		var m leftover
-		if body == nil || json.Unmarshal(body, &m) != nil {
-			continue
-		}
-		if m.isThere(c) { // of a protocol in which the client sends what has run too
-			return nil
-		}
-		at := c.Messages[i]
-		insert := func(place int, text string) wire.Edit {
-			return wire.Edit{At: wire.Span{Start: place, End: place}, With: []byte(text)}
-		}
-		var edits []wire.Edit
-		for _, e := range []wire.Edit{insert(at.At.Start, m.Before), insert(at.Calls.Start+1, m.Calls), insert(at.At.End, m.Results)} {
-			if len(e.With) > 0 {
-				edits = append(edits, e)
-			}
-		}
-		return edits
+	first := calls[0] // what ran is kept under each of them
+	body, err := b.carryover.get(ctx, turnKey(first.ID, first.Name, lastUser(c, i)))
+	if err != nil {
+		b.executor.sum.Warn("tool_results_forgotten")
+		return nil
 	}
-	return nil
+	var m leftover
+	if body == nil || json.Unmarshal(body, &m) != nil {
+		return nil
+	}
+	if m.isThere(c) { // of a protocol in which the client sends what has run too
+		return nil
+	}
+	at := c.Messages[i]
+	insert := func(place int, text string) wire.Edit {
+		return wire.Edit{At: wire.Span{Start: place, End: place}, With: []byte(text)}
+	}
+	var edits []wire.Edit
+	for _, e := range []wire.Edit{insert(at.At.Start, m.Before), insert(at.Calls.Start+1, m.Calls), insert(at.At.End, m.Results)} {
+		if len(e.With) > 0 {
+			edits = append(edits, e)
+		}
+	}
+	return edits
 }
 
 // approvals is the edits that put results in the place of the client's word on calls, which are

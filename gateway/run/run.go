@@ -140,6 +140,7 @@ func (r *Runner) Chat(ctx context.Context, req *gateway.Request) (*gateway.Respo
 	return r.begin(ctx, req, offer, policy.withDefaults())
 }
 
+// policy is that of the route to which a model's name leads.
 func (r *Runner) policy(model string) Policy {
 	route := ""
 	if r.o.Route != nil {

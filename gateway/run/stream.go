@@ -70,6 +70,7 @@ func (i *identity) begin() []byte {
 	return append(b, `,"choices":`...)
 }
 
+// frame implements writer.
 func (s *stream) frame(f *wire.Frame, t *turn, decide func(*call) owner) {
 	switch {
 	case f.Done:
@@ -224,6 +225,7 @@ func (s *stream) vendor(value []byte) {
 	s.send(append(append(append(s.id.begin(), `[],"`+vendorMember+`":`...), value...), '}'))
 }
 
+// event implements writer.
 func (s *stream) event(e *event) {
 	s.vendor(append(append([]byte(`{"tool":`), e.text()...), '}'))
 }
@@ -247,6 +249,7 @@ func gap(text []byte) string {
 	return "\n\n"
 }
 
+// next implements writer.
 func (s *stream) next(t *turn) {
 	s.later, s.last = true, nil
 	if len(t.text) > 0 {
@@ -254,6 +257,7 @@ func (s *stream) next(t *turn) {
 	}
 }
 
+// say implements writer.
 func (s *stream) say(text string) {
 	if text == "" {
 		return
@@ -267,6 +271,7 @@ func (s *stream) say(text string) {
 	s.send(append(append(s.id.begin(), delta...), `},"finish_reason":null}]}`...))
 }
 
+// close implements writer.
 func (s *stream) close(_ *turn, calls []*call, finish string, usage []json.RawMessage) {
 	if s.odd {
 		if s.done {
@@ -314,6 +319,7 @@ func rounds(usage []json.RawMessage) []byte {
 	return append(b, `]}`...)
 }
 
+// raws are values of JSON, with null for one that is not there.
 func raws(list []json.RawMessage) [][]byte {
 	out := make([][]byte, len(list))
 	for i, r := range list {

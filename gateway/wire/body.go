@@ -103,6 +103,7 @@ func (b *body) toolCalls(dst, old []byte) []byte {
 	return b.putCalls(AppendKey(dst, "tool_calls"), old)
 }
 
+// putText appends the member content: the text that was put, or null where calls stand in its place.
 func (b *body) putText(dst []byte) []byte {
 	b.textDone = true
 	dst = AppendKey(dst, "content")

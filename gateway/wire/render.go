@@ -67,6 +67,7 @@ func (f *Frame) left() [][]abi.Event {
 	return left
 }
 
+// write writes the frame, and the further chunks that its changes take.
 func (w *writer) write() {
 	f := w.f
 	w.ends = f.extra || f.Finishes() || w.bodiless()
@@ -166,8 +167,10 @@ func group(events []abi.Event) int {
 	return len(events)
 }
 
+// isText reports whether an event is a text of the model: content or reasoning.
 func isText(e *abi.Event) bool { return e.Kind == abi.Content || e.Kind == abi.Reasoning }
 
+// begin begins a block.
 func (w *writer) begin() {
 	w.out = append(w.out, w.before...)
 	w.from = len(w.out)
@@ -273,6 +276,7 @@ func (p *patch) put(at Span, with ...string) {
 	p.from = at.End
 }
 
+// body writes the body of a choice, with what was put into it.
 func (p *patch) body(place int) {
 	at, c := p.f.choices[place].Body, &p.f.changes[place]
 	switch {
@@ -296,6 +300,7 @@ func (p *patch) body(place int) {
 	}
 }
 
+// finish writes the finish reason of a choice: another one, if one was put.
 func (p *patch) finish(place int) {
 	choice, c := &p.f.choices[place], &p.f.changes[place]
 	p.says = p.says || choice.Reason != ""
@@ -315,6 +320,7 @@ type base struct {
 // besides must not multiply.
 const maxBase = 16 << 10
 
+// newBase is that of a frame.
 func newBase(f *Frame) base {
 	f.look()
 	if len(f.Data) <= maxBase {

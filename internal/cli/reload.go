@@ -89,10 +89,10 @@ func (r *reloads) measured() metrics.Reloads {
 func (r *reloads) follow(ctx context.Context, hups <-chan os.Signal) {
 	r.turn.Lock()
 	r.ctx = ctx
+	before := r.tried // from now on the admin API may have it read
 	r.turn.Unlock()
 	ticks := time.NewTicker(pollEvery)
 	defer ticks.Stop()
-	before := r.tried
 	for {
 		select {
 		case <-hups:

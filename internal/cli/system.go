@@ -54,12 +54,19 @@ func (sys *system) operators() http.Handler {
 // which it begins.
 func (sys *system) Chat(ctx context.Context, req *gateway.Request) (*gateway.Response, error) {
 	v := sys.take()
+	release := sync.OnceFunc(v.release)
+	answers := false
+	defer func() {
+		if !answers { // also if something panicked: who runs it in the background goes on
+			release()
+		}
+	}()
 	resp, err := v.chat.Chat(ctx, req)
 	if err != nil {
-		v.release()
 		return nil, err
 	}
-	resp.Reply = &using{Reply: resp.Reply, release: sync.OnceFunc(v.release)}
+	answers = true
+	resp.Reply = &using{Reply: resp.Reply, release: release}
 	return resp, nil
 }
 

@@ -75,8 +75,9 @@ func checkConfig(cfg *config.Config) error {
 // of it. If there is an error nothing of the edition is left.
 func (p *process) build(ctx context.Context, cfg *config.Config, previous *edition) (v *edition, err error) {
 	v = &edition{uses: newUses(), config: cfg, files: filesOf(cfg), parsers: p.parsers}
+	built := false
 	defer func() {
-		if err != nil {
+		if !built { // also if something panicked: a gateway that serves goes on without it
 			err = errors.Join(err, v.close(previous))
 		}
 	}()
@@ -110,6 +111,7 @@ func (p *process) build(ctx context.Context, cfg *config.Config, previous *editi
 		return v, err
 	}
 	v.admin, err = v.newAdmin(p)
+	built = err == nil
 	return v, err
 }
 

@@ -44,11 +44,11 @@ func Amend(ctx context.Context, r *gateway.Request, policies []gateway.RequestPo
 // withdrawals are edits of policies that upstreams may refuse, and those that one has refused. Each
 // target has policies of its own, so what is refused is told by the policy's kind and the upstream.
 type withdrawals struct {
-	policies []gateway.RequestPolicy // of the latest attempt
-	sent     []proposal              // with it
-	without  map[withdrawal]bool     // policies that are not asked any more
-	guilty   func()                  // is called if the upstream answers without
-	by       *upstream
+	policies  []gateway.RequestPolicy // of the latest attempt
+	sent      []proposal              // with it
+	without   map[withdrawal]bool     // policies that are not asked any more
+	confirmed func()                  // is called if the upstream answers without
+	by        *upstream               // that has refused the latest of them
 }
 
 // proposal is an edit that may be refused.
@@ -94,7 +94,7 @@ func (w *withdrawals) take(e *gateway.Error, by *upstream) (warning string, ok b
 				w.without = map[withdrawal]bool{}
 			}
 			w.without[withdrawal{p.kind, by}] = true
-			w.guilty, w.by = p.edit.Confirmed, by
+			w.confirmed, w.by = p.edit.Confirmed, by
 			return p.edit.Warning, true
 		}
 	}
@@ -104,7 +104,7 @@ func (w *withdrawals) take(e *gateway.Error, by *upstream) (warning string, ok b
 // confirm notes that an upstream has answered: if it is the one that refused the edits, they
 // were at fault, and not what a client made it say.
 func (w *withdrawals) confirm(u *upstream) {
-	if w.guilty != nil && u == w.by {
-		w.guilty()
+	if w.confirmed != nil && u == w.by {
+		w.confirmed()
 	}
 }

@@ -22,7 +22,7 @@ type answer struct {
 	pipeline  *Pipeline
 	out       outlet
 	progress
-	busy time.Time // since the upstream was last waited for
+	workingSince time.Time // since the upstream was last waited for
 	ending
 }
 
@@ -36,7 +36,7 @@ type source struct {
 // progress is how far an answer has come.
 type progress struct {
 	more     bool // the upstream's next frame is already here
-	owed     bool // a flush, for what was given out
+	flushDue bool // a flush, for what was given out
 	finished bool // the stages know that the answer is complete
 	ended    error
 	failed   *gateway.Error // that the upstream has sent in a stream; the client has it
@@ -57,14 +57,14 @@ func (a *answer) Next() (*wire.Frame, error) {
 			return nil, a.ended
 		}
 		a.step()
-		if a.out.empty() && a.owed && !a.more && a.ended == nil {
-			a.owed = false
+		if a.out.empty() && a.flushDue && !a.more && a.ended == nil {
+			a.flushDue = false
 			return nil, nil
 		}
 	}
 	f, last := a.out.next()
 	f.More = !last || a.more && a.ended == nil
-	a.owed = f.More
+	a.flushDue = f.More
 	if last && !a.Streamed() {
 		a.settle(a.ended)
 	}
@@ -77,7 +77,7 @@ func (a *answer) step() {
 	waited := !a.more
 	f, err := a.source.reply.Next()
 	if waited {
-		a.busy = time.Now()
+		a.workingSince = time.Now()
 	}
 	switch {
 	case err != nil:
@@ -98,7 +98,7 @@ func (a *answer) step() {
 		}
 	}
 	if !a.more || err != nil || a.ended != nil {
-		a.summary.Overhead += time.Since(a.busy)
+		a.summary.Overhead += time.Since(a.workingSince)
 	}
 }
 
@@ -182,6 +182,7 @@ func (a *answer) commit(asked *gateway.Request) error {
 	}
 }
 
+// commits notes that the client sees the answer from here on: what is warned of later is in no header.
 func (a *answer) commits() {
 	o := a.outcome()
 	o.Committed, a.summary.WarningsInHeader = true, len(o.Warnings)
@@ -251,7 +252,7 @@ func (a *answer) rest() {
 			break
 		}
 	}
-	a.busy = time.Now()
+	a.workingSince = time.Now()
 }
 
 // settle says how the attempt ended, once.

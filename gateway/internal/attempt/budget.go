@@ -9,22 +9,22 @@ const maxCorrections = 1
 // budget is how often a request may ask, and how much of that it has used. Retries and fallbacks
 // share it: as many attempts as the retries allow, or one for each target if there are more of those.
 type budget struct {
-	targets int  // that there are
-	most    int  // retries that one of them allows
-	resent  bool // the client's SDK has tried before
+	targets       int  // that there are
+	maxRetries    int  // the most that one of them allows
+	clientRetried bool // the client's SDK has tried before
 
-	made    int  // attempts
-	retries int  // so far
-	refused int  // targets that were not asked, since a breaker or a bucket was against it
-	reasked int  // corrections of the model, of any sort
-	waited  bool // for a Retry-After where no retries are allowed, which happens once
+	attempts    int  // so far, corrections and all
+	retries     int  // so far
+	skipped     int  // targets that were not asked, since a breaker or a bucket was against it
+	corrections int  // attempts in which the model was told what was wrong, of any sort
+	waited      bool // for a Retry-After where no retries are allowed, which happens once
 }
 
 // newBudget is what the targets of a request allow it.
 func newBudget(list candidates, w *gateway.Wishes) budget {
-	b := budget{targets: len(list), resent: w.ClientRetries > 0}
+	b := budget{targets: len(list), clientRetried: w.ClientRetries > 0}
 	for _, c := range list {
-		b.most = max(b.most, c.retry.Max)
+		b.maxRetries = max(b.maxRetries, c.retry.Max)
 	}
 	return b
 }
@@ -33,9 +33,9 @@ func newBudget(list candidates, w *gateway.Wishes) budget {
 // a 429 that says how long to wait is waited for once, unless it was the client's SDK that came back.
 func (b *budget) allows(c *candidate) bool {
 	if c.retry.Max == 0 {
-		return !b.waited && !b.resent && c.last.Kind == gateway.RateLimited && c.last.RetryAfter > 0
+		return !b.waited && !b.clientRetried && c.last.Kind == gateway.RateLimited && c.last.RetryAfter > 0
 	}
-	return c.tried-b.reasked <= c.retry.Max && b.made-b.reasked < max(1+b.most, b.targets-b.refused)
+	return c.attempts-b.corrections <= c.retry.Max && b.attempts-b.corrections < max(1+b.maxRetries, b.targets-b.skipped)
 }
 
 // retry spends one of the retries on a target.
@@ -45,4 +45,4 @@ func (b *budget) retry(c *candidate) {
 }
 
 // corrects reports whether a correction of the model is left.
-func (b *budget) corrects() bool { return b.reasked < maxCorrections }
+func (b *budget) corrects() bool { return b.corrections < maxCorrections }

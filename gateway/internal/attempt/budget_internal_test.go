@@ -18,18 +18,18 @@ func TestBudget(t *testing.T) {
 		last       *gateway.Error
 		want       bool
 	}{
-		{"a retry is left", budget{targets: 1, most: 1, made: 1}, 1, 1, failed, true},
-		{"none is left", budget{targets: 1, most: 1, made: 2}, 1, 2, failed, false},
-		{"the target has had its own", budget{targets: 2, most: 3, made: 2}, 1, 2, failed, false},
-		{"a correction is none", budget{targets: 1, most: 1, made: 2, reasked: 1}, 1, 2, failed, true},
-		{"as many attempts as targets", budget{targets: 3, most: 1, made: 2}, 1, 1, failed, true},
-		{"a target that was refused is none", budget{targets: 3, most: 1, made: 2, refused: 1}, 1, 1, failed, false},
-		{"no retries, and a failure", budget{targets: 1, made: 1}, 0, 1, failed, false},
-		{"no retries, and a wait", budget{targets: 1, made: 1}, 0, 1, limited, true},
-		{"which happens once", budget{targets: 1, made: 1, waited: true}, 0, 1, limited, false},
-		{"and not if the client came back", budget{targets: 1, made: 1, resent: true}, 0, 1, limited, false},
+		{"a retry is left", budget{targets: 1, maxRetries: 1, attempts: 1}, 1, 1, failed, true},
+		{"none is left", budget{targets: 1, maxRetries: 1, attempts: 2}, 1, 2, failed, false},
+		{"the target has had its own", budget{targets: 2, maxRetries: 3, attempts: 2}, 1, 2, failed, false},
+		{"a correction is none", budget{targets: 1, maxRetries: 1, attempts: 2, corrections: 1}, 1, 2, failed, true},
+		{"as many attempts as targets", budget{targets: 3, maxRetries: 1, attempts: 2}, 1, 1, failed, true},
+		{"a target that was refused is none", budget{targets: 3, maxRetries: 1, attempts: 2, skipped: 1}, 1, 1, failed, false},
+		{"no retries, and a failure", budget{targets: 1, attempts: 1}, 0, 1, failed, false},
+		{"no retries, and a wait", budget{targets: 1, attempts: 1}, 0, 1, limited, true},
+		{"which happens once", budget{targets: 1, attempts: 1, waited: true}, 0, 1, limited, false},
+		{"and not if the client came back", budget{targets: 1, attempts: 1, clientRetried: true}, 0, 1, limited, false},
 	} {
-		c := &candidate{retry: gateway.RetryPolicy{Max: tt.max}, trials: trials{tried: tt.tried, last: tt.last}}
+		c := &candidate{retry: gateway.RetryPolicy{Max: tt.max}, trials: trials{attempts: tt.tried, last: tt.last}}
 		if got := tt.budget.allows(c); got != tt.want {
 			t.Errorf("%s: got %v, want %v", tt.name, got, tt.want)
 		}
@@ -40,7 +40,7 @@ func TestBudget(t *testing.T) {
 func TestBudgetOfTargets(t *testing.T) {
 	list := candidates{{retry: gateway.RetryPolicy{Max: 1}}, {retry: gateway.RetryPolicy{Max: 3}}, {}}
 	b := newBudget(list, &gateway.Wishes{ClientRetries: 1})
-	if b.targets != 3 || b.most != 3 || !b.resent || !b.corrects() {
+	if b.targets != 3 || b.maxRetries != 3 || !b.clientRetried || !b.corrects() {
 		t.Errorf("got %+v", b)
 	}
 	b.retry(list[0])
@@ -51,7 +51,7 @@ func TestBudgetOfTargets(t *testing.T) {
 	if b.retries != 2 || !b.waited {
 		t.Errorf("after a wait where there are no retries: got %+v", b)
 	}
-	b.reasked++
+	b.corrections++
 	if b.corrects() {
 		t.Error("the model may be corrected twice")
 	}

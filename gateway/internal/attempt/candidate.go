@@ -22,16 +22,16 @@ type candidate struct {
 	retry    gateway.RetryPolicy // as far as this target goes
 	trials
 	detouring
-	owed *quality.Turn // whose first answer failed, while the model is asked again
+	pendingTurn *quality.Turn // whose first answer failed, while the model is asked again
 }
 
 // trials are what became of a target that was asked, or was to be.
 type trials struct {
-	asked  bool // or refused
-	tried  int
-	last   *gateway.Error // the latest failure
-	failed time.Time      // when that was
-	notYet time.Time      // until then the target wants to be left alone
+	asked     bool // or refused
+	attempts  int
+	last      *gateway.Error // the latest failure
+	failed    time.Time      // when that was
+	notBefore time.Time      // until then the target wants to be left alone
 }
 
 // candidate is a target of a plan, by its place there.
@@ -63,7 +63,7 @@ func retries(p gateway.RetryPolicy, w *gateway.Wishes) gateway.RetryPolicy {
 func (c *candidate) note(e *gateway.Error) {
 	c.failed, c.last = time.Now(), e
 	if e.RetryAfter > 0 && e.Kind != gateway.CircuitOpen {
-		c.notYet = c.failed.Add(e.RetryAfter)
+		c.notBefore = c.failed.Add(e.RetryAfter)
 		c.upstream.breaker.CoolDown(e.RetryAfter)
 	}
 }
@@ -163,11 +163,11 @@ func (list candidates) earliest(b *budget) *candidate {
 	var best *candidate
 	now := time.Now()
 	for _, c := range list {
-		wait := max(c.notYet.Sub(now), 0)
+		wait := max(c.notBefore.Sub(now), 0)
 		if c.last.Next() != gateway.Again || !b.allows(c) || wait > c.retry.Cap || !c.upstream.breaker.Available() {
 			continue
 		}
-		if best == nil || wait < max(best.notYet.Sub(now), 0) || wait == 0 && c.failed.Before(best.failed) && !best.notYet.After(now) {
+		if best == nil || wait < max(best.notBefore.Sub(now), 0) || wait == 0 && c.failed.Before(best.failed) && !best.notBefore.After(now) {
 			best = c
 		}
 	}
@@ -178,7 +178,7 @@ func (list candidates) earliest(b *budget) *candidate {
 // are not the target that asks for that.
 func (list candidates) soonest(than time.Duration, of *candidate) time.Duration {
 	for _, c := range list {
-		if d := time.Until(c.notYet); d > 0 && d < than && c != of {
+		if d := time.Until(c.notBefore); d > 0 && d < than && c != of {
 			than = d
 		}
 	}

@@ -73,6 +73,7 @@ func (d *detours) learn(c *candidate, base *gateway.Request) {
 	}
 }
 
+// detourKeyOf is under what it is remembered how a target is asked for a request.
 func detourKeyOf(c *candidate, base *gateway.Request) detourKey {
 	return detourKey{c.Provider, c.model, base.Reading.Choice().IsAuto()}
 }

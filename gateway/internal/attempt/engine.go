@@ -33,7 +33,8 @@ type Config struct {
 	// Quality is told what became of calls; it may be nil.
 	Quality *quality.Book
 	Log     *slog.Logger
-	Now     func() time.Time
+	// Now is the clock of what is remembered of targets for a time.
+	Now func() time.Time
 	// Previous is the engine whose place this one takes, nil for none: what it knows of a
 	// provider that is the same value here goes on, breaker and all.
 	Previous *Engine
@@ -57,7 +58,7 @@ type Engine struct {
 
 // New makes an engine. Of one that has a Previous, Begin is to be called.
 func New(c Config) *Engine {
-	e := &Engine{upstreams: map[string]*upstream{}, loads: newLoads(c.Targets, maps.Keys(c.Providers)), pins: newPins(), trace: c.Trace, detours: newDetours(c.Now), book: c.Quality, log: c.Log, changed: c.OnChange}
+	e := &Engine{upstreams: map[string]*upstream{}, loads: newLoads(c.Targets, maps.Keys(c.Providers)), pins: newPins(c.Now), trace: c.Trace, detours: newDetours(c.Now), book: c.Quality, log: c.Log, changed: c.OnChange}
 	for name, p := range c.Providers {
 		e.upstreams[name] = newUpstream(name, p, c.Policies[name], c.OnChange)
 	}
@@ -122,6 +123,8 @@ type upstream struct {
 	changed atomic.Pointer[func(string, breaker.Change)]
 }
 
+// newUpstream is a provider with the defaults of its policy, a closed breaker and a full bucket. changed is
+// told of the breaker's changes.
 func newUpstream(name string, p gateway.Provider, policy gateway.Policy, changed func(string, breaker.Change)) *upstream {
 	retry := policy.Retry
 	if retry.Base <= 0 {

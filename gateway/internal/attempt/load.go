@@ -83,6 +83,7 @@ const (
 	forgotten = 5 * memory
 )
 
+// add takes a value.
 func (a *average) add(x float64, now time.Time) {
 	fade := 0.0
 	if age := now.Sub(a.at); age <= forgotten {

@@ -14,6 +14,7 @@ import (
 // believed.
 type pins struct {
 	refused *lru.Cache[targetKey, time.Time]
+	now     func() time.Time
 }
 
 const (
@@ -23,18 +24,16 @@ const (
 	pinRefusedFor = time.Hour
 )
 
-func newPins() *pins {
-	list, err := lru.New[targetKey, time.Time](maxPins)
-	if err != nil {
-		panic(err) // the size is not positive
-	}
-	return &pins{list}
+// newPins remembers nothing yet.
+func newPins(now func() time.Time) *pins {
+	list, _ := lru.New[targetKey, time.Time](maxPins) // the size is good
+	return &pins{list, now}
 }
 
 // refuses reports whether a target is known to refuse it.
 func (p *pins) refuses(t targetKey) bool {
 	until, known := p.refused.Get(t)
-	return known && time.Now().Before(until)
+	return known && p.now().Before(until)
 }
 
 // pin is the policy that has the model call the tool whose call was refused, and no other: a server
@@ -55,6 +54,6 @@ func (p pin) Apply(_ context.Context, r *gateway.Request, at *gateway.AttemptInf
 	// The target has taken the same request before without the pin.
 	a.Refused = func(e *gateway.Error) bool { return e.Kind == gateway.Rejected && e.Cause() != gateway.ContextLength }
 	a.Warning = "tool_choice_refused:" + at.Provider
-	a.Confirmed = func() { p.pins.refused.Add(target, time.Now().Add(pinRefusedFor)) }
+	a.Confirmed = func() { p.pins.refused.Add(target, p.pins.now().Add(pinRefusedFor)) }
 	return a, nil
 }

@@ -92,6 +92,7 @@ func (p *Pipeline) put(place int, f *wire.Frame) {
 // Put implements gateway.Sink for the stage of the link.
 func (l *link) Put(f *wire.Frame) { l.pipeline.put(l.place+1, f) }
 
+// fail notes that the stage at a place has ended the answer. Only the first one counts.
 func (p *Pipeline) fail(place int, err error) {
 	if p.err == nil {
 		p.failed, p.err = place, err

@@ -12,11 +12,11 @@ import (
 // failed together do not come back together. OpenAI's SDKs take the same.
 const jitter = 0.25
 
-// backoff is the wait before the retry number n, counted from 0: exponential, less
-// up to a quarter of it.
+// backoff is the wait before the retry number n, counted from 0: the policy's Base, doubled n times
+// and at most its Cap, less up to a quarter of it.
 func backoff(p gateway.RetryPolicy, n int) time.Duration {
 	d := p.Cap
-	if n < 32 && p.Base<<n > 0 && p.Base<<n < p.Cap {
+	if p.Base <= p.Cap>>n {
 		d = p.Base << n
 	}
 	return d - time.Duration(rand.Float64()*jitter*float64(d)) //nolint:gosec // chance, not a secret

@@ -86,7 +86,7 @@ func (r *run) mayCorrect() bool { return r.budget.corrects() && r.plan.Base.Read
 // wrong, or one without something of ours that the upstream refuses.
 func (r *run) correct(e *gateway.Error) (reason gateway.Reason, again bool) {
 	if e.Redo != nil && r.mayCorrect() {
-		r.budget.reasked++
+		r.budget.corrections++
 		r.guidance.heed(e.Redo, r.current.model)
 		r.past.verdict = nil
 		return e.Redo.Reason, true
@@ -129,7 +129,7 @@ func (r *run) after(ctx context.Context, e *gateway.Error) (s step, ok bool) {
 	if s.target = r.targets.earliest(&r.budget); s.target == nil {
 		return step{}, false
 	}
-	if s.wait = time.Until(s.target.notYet); s.wait <= 0 {
+	if s.wait = time.Until(s.target.notBefore); s.wait <= 0 {
 		s.wait = backoff(s.target.retry, r.budget.retries)
 	}
 	if deadline, limited := ctx.Deadline(); limited && time.Until(deadline) < s.wait {
@@ -157,7 +157,7 @@ func (r *run) failed(e *gateway.Error) error {
 	if out.Kind == gateway.RateLimited { // the earliest that something may have changed
 		out.RetryAfter = r.targets.soonest(out.RetryAfter, r.current)
 	}
-	if r.budget.made > 1 && out.Body == nil && out.Kind != gateway.Ghost {
+	if r.budget.attempts > 1 && out.Body == nil && out.Kind != gateway.Ghost {
 		out.Message = strings.TrimRight(out.Message, ". ") + ". Tried: " + r.past.tried() + "."
 	}
 	return &out

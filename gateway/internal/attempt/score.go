@@ -71,8 +71,8 @@ func (s *score) ends(c *candidate, o *gateway.Outcome, err error) {
 		e = gateway.AsError(err)
 	}
 	turn, why, scored := s.turn(o, e, err == nil)
-	first := c.owed
-	c.owed = nil
+	first := c.pendingTurn
+	c.pendingTurn = nil
 	if first != nil {
 		switch {
 		case scored:
@@ -85,10 +85,10 @@ func (s *score) ends(c *candidate, o *gateway.Outcome, err error) {
 	}
 	switch {
 	case !scored:
-		c.owed = first
+		c.pendingTurn = first
 		s.book.Excuse(s.target, why)
 	case e != nil && e.Redo != nil && s.info.MayRedo && !o.Committed:
-		c.owed = &turn
+		c.pendingTurn = &turn
 	default:
 		s.book.Record(s.target, turn)
 	}
@@ -98,9 +98,9 @@ func (s *score) ends(c *candidate, o *gateway.Outcome, err error) {
 // none. That of the target which is asked next waits.
 func (e *Engine) charge(list candidates, next *candidate) {
 	for _, c := range list {
-		if c != next && c.owed != nil {
-			e.book.Record(e.scored(c), *c.owed)
-			c.owed = nil
+		if c != next && c.pendingTurn != nil {
+			e.book.Record(e.scored(c), *c.pendingTurn)
+			c.pendingTurn = nil
 		}
 	}
 }

@@ -20,7 +20,7 @@ func (r *run) try(ctx context.Context, s step) (*gateway.Response, error) {
 	a := &answer{candidate: c, summary: r.summary(c), room: r.plan.Asked.Room.Part(), ending: ending{affinity: r.plan.Affinity}}
 	var err error
 	if a.permit, err = c.upstream.breaker.Allow(); err != nil {
-		r.budget.refused++
+		r.budget.skipped++
 		return nil, c.errBreakerOpen(err)
 	}
 	kept := false
@@ -29,19 +29,19 @@ func (r *run) try(ctx context.Context, s step) (*gateway.Response, error) {
 			a.Close()
 		}
 	}()
-	further := s.reason == gateway.Retry || s.reason == gateway.Fallback && r.budget.made > 0
+	further := s.reason == gateway.Retry || s.reason == gateway.Fallback && r.budget.attempts > 0
 	if further && !c.upstream.bucket.allows() {
-		r.budget.refused++
+		r.budget.skipped++
 		return nil, c.errRetryBudget()
 	}
 	r.engine.charge(r.targets, c)
-	c.tried++
+	c.attempts++
 	c.load.running.Add(1) // until it ends
 	a.began, a.running = time.Now(), true
 	if r.plan.Affinity != nil {
-		a.summary.Prefix = r.plan.Affinity.Expect(c.Target, r.budget.made == 0)
+		a.summary.Prefix = r.plan.Affinity.Expect(c.Target, r.budget.attempts == 0)
 	}
-	r.budget.made++
+	r.budget.attempts++
 	a.summary.Attempts = r.past.begins(gateway.Attempt{Provider: c.Provider, Model: c.model, Reason: s.reason, Outcome: "running", Wait: s.wait})
 	if err = r.begin(ctx, a); err == nil {
 		err = a.commit(r.plan.Asked)

@@ -102,6 +102,7 @@ func (s *recorder) take(f *wire.Frame) bool {
 	return s.lines(s.blocks)
 }
 
+// keep takes bytes in. It reports false if the answer has become too long, or there is no memory for it.
 func (s *recorder) keep(b []byte) bool {
 	s.kept = append(s.kept, b...)
 	return s.count(len(b)) && len(s.kept) <= s.policy.Largest && s.room.Fit(len(s.kept)) == nil

@@ -45,12 +45,17 @@ type page struct {
 
 // open connects, with the handshake of the server's version.
 func (s *Server) open(ctx context.Context, legacy bool) (_ *session, err error) {
+	at := new(session)
+	defer func() {
+		if err != nil && at.proc != nil { // also if the SDK has panicked
+			at.proc.end()
+		}
+	}()
 	defer protect(&err)
 	options := &sdk.ClientSessionOptions{}
 	if legacy {
 		options.ProtocolVersion = handshake
 	}
-	at := new(session)
 	var transport sdk.Transport
 	if s.web != nil {
 		web := &sdk.StreamableClientTransport{

@@ -122,6 +122,7 @@ func readParts(body io.Reader, limit int64, room *inflight.Claim) ([]byte, error
 	}
 }
 
+// isRoom reports whether an error says that there is no memory for an answer.
 func isRoom(err error) bool {
 	return errors.Is(err, inflight.ErrSpent) || errors.Is(err, inflight.ErrShare)
 }

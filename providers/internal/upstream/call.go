@@ -49,6 +49,7 @@ func (c *call) awaitWhole() {
 	}
 }
 
+// stop stops a timer, which may be nil.
 func stop(t *time.Timer) {
 	if t != nil {
 		t.Stop()

@@ -77,7 +77,7 @@ func (c *call) do() (*Response, error) {
 		s := &Stream{c: c, body: resp.Body, blocks: wire.NewReader(&limited{body, c.p.maxStream}, maxChunk)}
 		room := inflight.Hold{Of: c.room}
 		s.blocks.Room = room.Fit
-		h, held := c.p.crossing.answer(resp.Header, true, false)
+		h, held := c.p.headerRules.answer(resp.Header, true, false)
 		return &Response{Header: h, Withheld: held, Stream: s}, nil
 	}
 	c.stopFirstToken()
@@ -88,7 +88,7 @@ func (c *call) do() (*Response, error) {
 		return nil, err
 	}
 	c.end()
-	h, held := c.p.crossing.answer(resp.Header, false, false)
+	h, held := c.p.headerRules.answer(resp.Header, false, false)
 	return &Response{Header: h, Withheld: held, Data: data}, nil
 }
 
@@ -113,7 +113,7 @@ func (c *call) send() (*http.Response, io.Reader, error) {
 // post makes the request. net/http sends a body that it knows to be in memory together with the header,
 // and writes the header first of any other.
 func (c *call) post(r *Request) {
-	p, h, size := c.p, c.p.crossing.request(r.Header), r.Body.Size()
+	p, h, size := c.p, c.p.headerRules.request(r.Header), r.Body.Size()
 	if size <= h1.MaxBody {
 		r.Body = wire.Pieces{r.Body.Join()}
 		if p.plain != nil {

@@ -10,18 +10,18 @@ import (
 	"github.com/callgate/callgate/internal/redact"
 )
 
-// crossing is what of a header goes to the upstream, and what of its answers' comes back. It is not
+// headerRules is what of a header goes to the upstream, and what of its answers' comes back. It is not
 // changed once it is made.
-type crossing struct {
+type headerRules struct {
 	set           http.Header // in every request, over all others
 	forward, drop map[string]bool
 	pass          map[string]bool
 	secrets       redact.Secrets
 }
 
-// newCrossing is what a configuration lets through. host is the header Host that it names, or "".
-func newCrossing(c *Config) (x *crossing, host string, err error) {
-	x = &crossing{set: http.Header{}}
+// newHeaderRules is what a configuration lets through. host is the header Host that it names, or "".
+func newHeaderRules(c *Config) (x *headerRules, host string, err error) {
+	x = &headerRules{set: http.Header{}}
 	if host, err = x.setHeader(c); err != nil {
 		return nil, "", err
 	}
@@ -29,7 +29,7 @@ func newCrossing(c *Config) (x *crossing, host string, err error) {
 }
 
 // setNames notes which headers travel beside those that always do.
-func (x *crossing) setNames(c *Config) error {
+func (x *headerRules) setNames(c *Config) error {
 	for _, name := range slices.Concat(c.Forward, c.Pass, c.Drop) {
 		if !validName(name) {
 			return fmt.Errorf("forward_headers, pass_headers: %q is not the name of a header", name)
@@ -49,6 +49,7 @@ func (x *crossing) setNames(c *Config) error {
 	return nil
 }
 
+// names is a list of headers as a set of canonical names.
 func names(list []string) map[string]bool {
 	m := make(map[string]bool, len(list))
 	for _, name := range list {
@@ -59,7 +60,7 @@ func names(list []string) map[string]bool {
 
 // request is the header of a request to the upstream. It shares the values
 // of client.
-func (x *crossing) request(client http.Header) http.Header {
+func (x *headerRules) request(client http.Header) http.Header {
 	h := make(http.Header, len(client)+len(x.set)+2)
 	for name, values := range client {
 		if name = http.CanonicalHeaderKey(name); headers.Forwarded(name) && !x.drop[name] || x.forward[name] {
@@ -95,11 +96,11 @@ func hideIdempotency(h http.Header) {
 }
 
 // opaque is what a client may see of the header of an answer that nobody looks into.
-func (x *crossing) opaque(h http.Header) (http.Header, headers.Withheld) {
+func (x *headerRules) opaque(h http.Header) (http.Header, headers.Withheld) {
 	return headers.Answer{Opaque: true, More: x.pass, Quotes: x.secrets.In}.Pass(h)
 }
 
 // answer is what a client may see of the header of an upstream's answer, and what it may not.
-func (x *crossing) answer(h http.Header, streamed, failed bool) (http.Header, headers.Withheld) {
+func (x *headerRules) answer(h http.Header, streamed, failed bool) (http.Header, headers.Withheld) {
 	return headers.Answer{Streamed: streamed, Failed: failed, More: x.pass, Quotes: x.secrets.In}.Pass(h)
 }

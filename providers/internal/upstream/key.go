@@ -23,7 +23,7 @@ func isSecret(name string) bool {
 
 // setHeader prepares what is set in every request, and notes what of it is secret. It returns the
 // header Host, which is sent in another way.
-func (x *crossing) setHeader(c *Config) (host string, err error) {
+func (x *headerRules) setHeader(c *Config) (host string, err error) {
 	if err := x.setKey(c.Key, c.KeyHeader); err != nil {
 		return "", err
 	}
@@ -47,7 +47,7 @@ func (x *crossing) setHeader(c *Config) (host string, err error) {
 	return host, nil
 }
 
-func (x *crossing) setKey(key, header string) error {
+func (x *headerRules) setKey(key, header string) error {
 	switch {
 	case key == "":
 		return nil
@@ -71,11 +71,11 @@ func validValue(s string) bool {
 
 // Redact replaces the client's secrets in s, in whatever form package redact knows. An
 // adapter calls it for what it quotes of an answer; [Client.Errorf] does it by itself.
-func (p *Client) Redact(s string) string { return p.crossing.secrets.Out(s) }
+func (p *Client) Redact(s string) string { return p.headerRules.secrets.Out(s) }
 
 // Safe is err as a cause that may be logged.
 func (p *Client) Safe(err error) error {
-	if text := err.Error(); p.crossing.secrets.In(text) {
+	if text := err.Error(); p.headerRules.secrets.In(text) {
 		return errors.New(p.Redact(text))
 	}
 	return err

@@ -21,7 +21,7 @@ const (
 func (p *Client) Models(ctx context.Context, u *url.URL) ([]string, error) {
 	c := p.begin(ctx)
 	defer c.end()
-	c.req = p.request(c.ctx, http.MethodGet, u, p.crossing.request(nil))
+	c.req = p.request(c.ctx, http.MethodGet, u, p.headerRules.request(nil))
 	delete(c.req.Header, "Content-Type")
 	limit := time.AfterFunc(modelsTimeout, func() {
 		c.cancel(p.Errorf(gateway.Timeout, CodeTimeout, "no list of models within %s.", Plain(modelsTimeout)))

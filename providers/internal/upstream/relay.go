@@ -22,7 +22,7 @@ func (p *Client) Relay(ctx context.Context, u *url.URL, model string, r *gateway
 		return nil, err
 	}
 	c := p.begin(ctx)
-	c.req = p.request(c.ctx, r.Method, u, p.crossing.request(r.Header))
+	c.req = p.request(c.ctx, r.Method, u, p.headerRules.request(r.Header))
 	c.req.Body, c.req.ContentLength = body, size
 	c.req.GetBody = func() (io.ReadCloser, error) {
 		again, _, err := r.Body(model)
@@ -45,7 +45,7 @@ func (p *Client) Relay(ctx context.Context, u *url.URL, model string, r *gateway
 		return nil, err
 	}
 	answer := &relayed{call: c, resp: resp, body: &limited{content, p.maxStream}, piece: make([]byte, maxPiece)}
-	answer.header, answer.held = p.crossing.opaque(resp.Header)
+	answer.header, answer.held = p.headerRules.opaque(resp.Header)
 	return answer, nil
 }
 

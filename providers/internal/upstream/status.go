@@ -24,7 +24,7 @@ func (c *call) statusError(resp *http.Response, body io.Reader) *gateway.Error {
 		}
 		data = nil
 	}
-	h, held := c.p.crossing.answer(resp.Header, false, true)
+	h, held := c.p.headerRules.answer(resp.Header, false, true)
 	e := c.p.Failure(resp.StatusCode, h, data)
 	e.Withheld = held
 	return e

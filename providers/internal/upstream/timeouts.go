@@ -37,6 +37,7 @@ type Timeouts struct {
 	Total time.Duration
 }
 
+// withDefaults has the defaults in the place of zeros. The error names the timer that is negative.
 func (t Timeouts) withDefaults() (Timeouts, error) {
 	for _, f := range []struct {
 		name  string

@@ -143,6 +143,10 @@ func (c *call) roundTrip() (*http.Response, error) {
 		if err == nil || again == maxUndelivered || req.GetBody == nil || !c.undelivered() || c.interrupted() != nil {
 			return resp, err
 		}
-		req.Body, _ = req.GetBody()
+		body, lost := req.GetBody()
+		if lost != nil { // it cannot be read a second time
+			return nil, errors.Join(err, lost)
+		}
+		req.Body = body
 	}
 }

@@ -63,8 +63,8 @@ const (
 type Client struct {
 	name        string
 	base        *url.URL
-	host        string    // what the upstream is told to be called
-	crossing    *crossing // its secrets are never to be seen in a message
+	host        string       // what the upstream is told to be called
+	headerRules *headerRules // its secrets are never to be seen in a message
 	quotaCodes  []string
 	timeouts    Timeouts
 	maxResponse int64
@@ -97,7 +97,7 @@ func New(c Config) (*Client, error) {
 	if p.timeouts, err = c.Timeouts.withDefaults(); err != nil {
 		return nil, err
 	}
-	if p.crossing, p.host, err = newCrossing(&c); err != nil {
+	if p.headerRules, p.host, err = newHeaderRules(&c); err != nil {
 		return nil, err
 	}
 	p.host = cmp.Or(p.host, base.Host)
@@ -123,6 +123,7 @@ func (p *Client) CloseIdleConnections() {
 	}
 }
 
+// baseURL reads the address of an upstream. Its errors quote no password.
 func baseURL(s string) (*url.URL, error) {
 	u, err := url.Parse(s)
 	switch {

@@ -228,6 +228,18 @@ func (f *feed) kept() int {
 	return f.bytes
 }
 
+// size is how many events there are, and whether they are lost.
+func (f *feed) size() (events int, lost bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return len(f.events), f.lost
+}
+
+// errLostEvents says that there were more events than are kept.
+func errLostEvents() *gateway.Error {
+	return &gateway.Error{Kind: gateway.Unavailable, Message: "The response's events are more than the gateway keeps: ask for the response without \"stream\"."}
+}
+
 // end says that there are no more.
 func (f *feed) end() {
 	f.mu.Lock()
@@ -250,7 +262,7 @@ func (f *feed) from(next int) protocol.Events {
 			f.mu.Unlock()
 			switch {
 			case lost:
-				return nil, &gateway.Error{Kind: gateway.Unavailable, Message: "The response's events are more than the gateway keeps: ask for the response without \"stream\"."}
+				return nil, errLostEvents()
 			case next < len(events):
 				from, size := next, 0
 				for next < len(events) && size < maxPiece {
@@ -284,11 +296,12 @@ func (s *Service) Replay(ctx context.Context, c Call) (protocol.Events, error) {
 		}
 		return nil, invalid("stream", "The events of this response are not kept, or not any more: ask for it without \"stream\".")
 	}
+	have, lost := run.feed.size()
+	if lost {
+		return nil, errLostEvents()
+	}
 	next := 0
 	if text := c.Query.Get("starting_after"); text != "" {
-		run.feed.mu.Lock()
-		have := len(run.feed.events)
-		run.feed.mu.Unlock()
 		n, err := strconv.Atoi(text)
 		if err != nil || n < 0 || n >= have {
 			return nil, invalid("starting_after", "The parameter \"starting_after\" must be the sequence_number of an event that was sent, 0 to %d, not %.40q.", have-1, text)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/url"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -42,6 +43,39 @@ func TestReplayInPieces(t *testing.T) {
 	}
 	if want := string(all) + "data: [DONE]\n\n"; string(got) != want {
 		t.Errorf("got %d bytes, want %d", len(got), len(want))
+	}
+}
+
+// TestReplayOfLostEvents asks for the events of a response that had more than are kept: the client is
+// told so, wherever it wants to go on.
+func TestReplayOfLostEvents(t *testing.T) {
+	t.Parallel()
+	kept, err := memory.New(store.Options{TTL: time.Hour, Limits: store.Limits{Bytes: 1 << 30, Entries: 100}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := New(Options{Store: kept, Gateway: panics{}, MaxChain: 10})
+	defer s.Close()
+	front, err := s.Parse(t.Context(), []byte(`{"model":"m","input":"x","background":true,"stream":true}`), protocol.Client{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := front.(*background)
+	req, err := gateway.ParseRequest(d.Chat())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := d.Detach(t.Context(), req); err != nil {
+		t.Fatal(err)
+	}
+	s.Drain(t.Context())
+	s.runs.find("", d.ID()).feed.drop()
+	for _, query := range []string{"", "starting_after=3"} {
+		values, _ := url.ParseQuery(query)
+		_, err := s.Replay(t.Context(), Call{ID: d.ID(), Query: values})
+		if e := gateway.AsError(err); err == nil || e.Kind != gateway.Unavailable || !strings.Contains(e.Message, "more than the gateway keeps") {
+			t.Errorf("%q: got %v, want that the events are lost", query, err)
+		}
 	}
 }
 

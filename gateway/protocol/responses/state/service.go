@@ -165,7 +165,7 @@ func newID(prefix string) string {
 	return string(hex.AppendEncode(append(id[:0], prefix...), random[:]))
 }
 
-// client is what a request came with.
+// options are those by which a client's request is read.
 func (s *Service) options(c protocol.Client) responses.Options {
 	return responses.Options{Sealer: s.o.Sealer, Tenant: c.Tenant, Limits: c.Limits, Room: c.Room, Serves: c.Serves}
 }
