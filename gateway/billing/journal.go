@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/callgate/callgate/internal/filelock"
 )
 
 // The names of the files in a journal's folder: NAME.lock, which a process holds as long as it lives,
@@ -49,7 +51,7 @@ func openJournal(dir string) (*journal, []*segment, error) {
 		return nil, nil, err
 	}
 	j := &journal{dir: dir, name: "usage-" + strings.ToLower(rand.Text()[:12])}
-	lock, held, err := tryLock(filepath.Join(dir, j.name+lockSuffix))
+	lock, held, err := filelock.Try(filepath.Join(dir, j.name+lockSuffix), fileMode)
 	if err != nil || held {
 		return nil, nil, errors.Join(err, fmt.Errorf("%s cannot be locked", dir))
 	}
@@ -81,7 +83,7 @@ func (j *journal) adopt() (all []*segment, err error) {
 		}
 	}
 	for _, name := range names {
-		lock, held, err := tryLock(filepath.Join(j.dir, name+lockSuffix))
+		lock, held, err := filelock.Try(filepath.Join(j.dir, name+lockSuffix), fileMode)
 		if err != nil {
 			return nil, err
 		}
@@ -234,13 +236,13 @@ func (j *journal) close(empty bool) error {
 	if empty {
 		return unlock(j.lock)
 	}
-	return letGo(j.lock)
+	return filelock.LetGo(j.lock)
 }
 
 // unlock deletes a lock's file, and lets it go.
 func unlock(lock *os.File) error {
 	removed := os.Remove(lock.Name())
-	err := letGo(lock)
+	err := filelock.LetGo(lock)
 	if removed != nil { // some systems delete no open file
 		removed = os.Remove(lock.Name())
 	}

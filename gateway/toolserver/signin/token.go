@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/oauth2"
 
+	"github.com/callgate/callgate/internal/filelock"
 	"github.com/callgate/callgate/internal/plainfile"
 	"github.com/callgate/callgate/internal/redact"
 	"github.com/callgate/callgate/internal/wholefile"
@@ -18,6 +19,9 @@ const (
 	maxKept = 1 << 20          // bytes of a file
 	soon    = 30 * time.Second // a token that ends so soon is renewed
 	often   = time.Minute      // tokens that the server refuses are not renewed oftener
+
+	lookEvery      = 20 * time.Millisecond // whether another process has renewed the token
+	longestRenewal = 30 * time.Second      // of another process, which has asked a server that does not answer
 )
 
 // kept is what a file has: a token, and what it takes to renew it.
@@ -143,7 +147,15 @@ func (k kept) ends() bool { return !k.Expiry.IsZero() && time.Until(k.Expiry) < 
 
 // renew asks for a new token. Another gateway with the same file may have been first: then its token
 // counts, and is renewed once if it has ended, too. The caller holds mu.
+//
+// One at a time does so, with the file: a server that takes a refresh token once would refuse the second, and
+// may take back what the first was given (RFC 9700, 4.14.2).
 func (g *Gate) renew() error {
+	before := g.kept.Access
+	defer g.lock()()
+	if g.load(); g.kept.Access != before && !g.kept.ends() {
+		return nil
+	}
 	k := g.kept
 	t, err := g.ask(k)
 	if err != nil {
@@ -168,6 +180,24 @@ func (g *Gate) renew() error {
 	}
 	g.keepLocked(k)
 	return nil
+}
+
+// lock waits until no other process renews the token of the file, and returns what ends that. If it has to wait
+// too long, or there can be no lock, the token is renewed without.
+func (g *Gate) lock() (unlock func()) {
+	if g.o.File == "" {
+		return func() {}
+	}
+	for began := time.Now(); ; time.Sleep(lookEvery) {
+		f, held, err := filelock.Try(g.o.File+".lock", 0o600)
+		switch {
+		case err != nil || held && time.Since(began) > longestRenewal:
+			g.o.Log.Warn("the token of a tool server is renewed without a lock on its file", "server", g.o.Name, "file", g.o.File, "held", held, "error", err)
+			return func() {}
+		case !held:
+			return func() { _ = filelock.LetGo(f) }
+		}
+	}
 }
 
 // ask asks for a token in the place of k's.

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -80,8 +81,11 @@ func TestFile(t *testing.T) {
 // shared is a token file that two gateways have, and where one of them asks for tokens.
 type shared struct {
 	file, server, tokens string
-	asked                []string                    // the refresh tokens
-	answer               func(refresh string) string // a token answer, "" for invalid_grant
+
+	mu    sync.Mutex
+	asked []string // the refresh tokens
+
+	answer func(refresh string) string // a token answer, "" for invalid_grant
 }
 
 func newShared(t *testing.T) *shared {
@@ -89,7 +93,9 @@ func newShared(t *testing.T) *shared {
 	s := &shared{file: filepath.Join(t.TempDir(), "token"), server: "http://127.0.0.1:1/mcp", answer: func(string) string { return "" }}
 	h := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		refresh := r.FormValue("refresh_token")
+		s.mu.Lock()
 		s.asked = append(s.asked, refresh)
+		s.mu.Unlock()
 		w.Header().Set("Content-Type", "application/json")
 		if answer := s.answer(refresh); answer != "" {
 			fmt.Fprint(w, answer)
@@ -187,6 +193,43 @@ func TestSharedFile(t *testing.T) {
 				t.Errorf("got %q and %v with the refresh tokens %q, want %q with %q", token, err, sent, c.token, c.sent)
 			}
 		})
+	}
+}
+
+// TestSharedFileAtOnce has several gateways renew the token of one file at once, at a server that takes each refresh
+// token once: one asks, and all have what it was given.
+func TestSharedFileAtOnce(t *testing.T) {
+	t.Parallel()
+	s := newShared(t)
+	taken, asked := "one0", new(atomic.Int64)
+	var mu sync.Mutex
+	s.answer = func(refresh string) string {
+		asked.Add(1)
+		mu.Lock()
+		defer mu.Unlock()
+		if refresh != taken {
+			return ""
+		}
+		taken = "two0"
+		time.Sleep(50 * time.Millisecond) // the others have long begun
+		return `{"access_token":"access-two0","token_type":"Bearer","refresh_token":"two0","expires_in":3600}`
+	}
+	s.write(t, "one0", 2001)
+	var gates []*signin.Gate
+	for range 4 {
+		gates = append(gates, s.open(t))
+	}
+	var all sync.WaitGroup
+	for _, g := range gates {
+		all.Go(func() {
+			if token, err := tokenOf(t, g); token != "access-two0" || err != nil {
+				t.Errorf("got %q and %v", token, err)
+			}
+		})
+	}
+	all.Wait()
+	if n := asked.Load(); n != 1 {
+		t.Errorf("got %d requests for a token, want 1", n)
 	}
 }
 

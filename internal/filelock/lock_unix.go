@@ -1,16 +1,17 @@
 //go:build darwin || dragonfly || freebsd || linux || netbsd || openbsd
 
-package billing
+package filelock
 
 import (
 	"errors"
+	"io/fs"
 	"os"
 	"syscall"
 )
 
-// tryLock makes a file and locks it until it is closed or the process ends. held says that somebody else has it.
-func tryLock(path string) (f *os.File, held bool, err error) {
-	f, err = os.OpenFile(path, os.O_CREATE|os.O_RDWR, fileMode)
+// Try makes a file and locks it until it is closed or the process ends. held says that somebody else has it.
+func Try(path string, mode fs.FileMode) (f *os.File, held bool, err error) {
+	f, err = os.OpenFile(path, os.O_CREATE|os.O_RDWR, mode)
 	if err != nil {
 		return nil, false, err
 	}
@@ -30,8 +31,8 @@ func tryLock(path string) (f *os.File, held bool, err error) {
 	return f, false, nil
 }
 
-// letGo ends a lock and closes its file. A child that is being started may have the file for a moment more, and closing
+// LetGo ends a lock and closes its file. A child that is being started may have the file for a moment more, and closing
 // alone would leave the lock with it.
-func letGo(f *os.File) error {
+func LetGo(f *os.File) error {
 	return errors.Join(syscall.Flock(int(f.Fd()), syscall.LOCK_UN), f.Close())
 }

@@ -1,12 +1,14 @@
 //go:build darwin || dragonfly || freebsd || linux || netbsd || openbsd
 
-package billing
+package filelock_test
 
 import (
 	"os"
 	"path/filepath"
 	"syscall"
 	"testing"
+
+	"github.com/callgate/callgate/internal/filelock"
 )
 
 // TestLetGo has somebody else have the file of a lock open, as a child does between fork and exec: whoever lets go
@@ -14,7 +16,7 @@ import (
 func TestLetGo(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "x.lock")
-	lock, _, err := tryLock(path)
+	lock, _, err := filelock.Try(path, 0o600)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -24,17 +26,17 @@ func TestLetGo(t *testing.T) {
 	}
 	file := os.NewFile(uintptr(child), "child's")
 	defer file.Close()
-	if _, held, err := tryLock(path); err != nil || !held {
+	if _, held, err := filelock.Try(path, 0o600); err != nil || !held {
 		t.Fatalf("got held %v, error %v, want it held", held, err)
 	}
-	if err := letGo(lock); err != nil {
+	if err := filelock.LetGo(lock); err != nil {
 		t.Fatal(err)
 	}
-	again, held, err := tryLock(path)
+	again, held, err := filelock.Try(path, 0o600)
 	if err != nil || held {
 		t.Fatalf("got held %v, error %v, want it free", held, err)
 	}
-	if err := letGo(again); err != nil {
+	if err := filelock.LetGo(again); err != nil {
 		t.Error(err)
 	}
 }

@@ -1,15 +1,16 @@
-package billing
+package filelock
 
 import (
 	"errors"
+	"io/fs"
 	"os"
 
 	"golang.org/x/sys/windows"
 )
 
-// tryLock makes a file and locks it until it is closed or the process ends. held says that somebody else has it.
-func tryLock(path string) (f *os.File, held bool, err error) {
-	f, err = os.OpenFile(path, os.O_CREATE|os.O_RDWR, fileMode)
+// Try makes a file and locks it until it is closed or the process ends. held says that somebody else has it.
+func Try(path string, mode fs.FileMode) (f *os.File, held bool, err error) {
+	f, err = os.OpenFile(path, os.O_CREATE|os.O_RDWR, mode)
 	if err != nil {
 		return nil, false, err
 	}
@@ -24,5 +25,5 @@ func tryLock(path string) (f *os.File, held bool, err error) {
 	return f, false, nil
 }
 
-// letGo ends a lock and closes its file.
-func letGo(f *os.File) error { return f.Close() }
+// LetGo ends a lock and closes its file.
+func LetGo(f *os.File) error { return f.Close() }
