@@ -22,11 +22,12 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/coreos/go-oidc/v3/oidc"
 	"golang.org/x/oauth2"
+	"golang.org/x/sync/singleflight"
 )
 
 // Role is what somebody may do.
@@ -65,8 +66,8 @@ type Gate struct {
 	secure bool
 	client *http.Client
 
-	mu       sync.Mutex // guards provider, which is found when it is first asked for
-	provider *oidc.Provider
+	provider atomic.Pointer[oidc.Provider] // nil until it has answered
+	asking   singleflight.Group            // those who come meanwhile share what comes of it
 }
 
 // Session is somebody who is signed in.
@@ -151,17 +152,22 @@ func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // find asks the provider who it is, once it answers.
 func (g *Gate) find(ctx context.Context) (*oidc.Provider, *oauth2.Config, error) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.provider == nil {
+	_, err, _ := g.asking.Do("", func() (any, error) {
+		if g.provider.Load() != nil {
+			return nil, nil
+		}
 		// The provider keeps the context for as long as it fetches keys; the client bounds each request.
 		p, err := oidc.NewProvider(oidc.ClientContext(context.WithoutCancel(ctx), g.client), g.o.Issuer)
-		if err != nil {
-			return nil, nil, &Error{http.StatusBadGateway, "The identity provider does not answer (admin.oidc.issuer); the log says why.", err}
+		if err == nil {
+			g.provider.Store(p)
 		}
-		g.provider = p
+		return nil, err
+	})
+	if err != nil {
+		return nil, nil, &Error{http.StatusBadGateway, "The identity provider does not answer (admin.oidc.issuer); the log says why.", err}
 	}
-	return g.provider, &oauth2.Config{ClientID: g.o.ClientID, ClientSecret: g.o.ClientSecret, Endpoint: g.provider.Endpoint(), RedirectURL: g.o.RedirectURL,
+	p := g.provider.Load()
+	return p, &oauth2.Config{ClientID: g.o.ClientID, ClientSecret: g.o.ClientSecret, Endpoint: p.Endpoint(), RedirectURL: g.o.RedirectURL,
 		Scopes: append([]string{oidc.ScopeOpenID}, slices.DeleteFunc(slices.Clone(g.o.Scopes), func(s string) bool { return s == oidc.ScopeOpenID })...)}, nil
 }
 
