@@ -163,7 +163,9 @@ func (sys *system) serve(ctx context.Context, l listeners, cfg *config.Config, l
 	go func() { served <- server.Serve(sys.now().server.Listener(l.api)) }()
 	admin, ended := sys.now().admin.HTTP(), make(chan error, 1)
 	admin.Handler = sys.operators()
+	var adminEnded chan error // nil without an admin listener
 	if l.admin != nil {
+		adminEnded = ended
 		go func() { ended <- admin.Serve(l.admin) }()
 	} else {
 		ended <- http.ErrServerClosed
@@ -174,6 +176,10 @@ func (sys *system) serve(ctx context.Context, l listeners, cfg *config.Config, l
 			case err := <-served:
 				served <- err
 				return err
+			case err := <-adminEnded: // requests are answered without
+				ended <- err
+				adminEnded = nil
+				log.Error("the admin listener has ended; there are no metrics, no console and no admin API until the next start", "error", err)
 			case err := <-loading:
 				loading = nil
 				missing := new(builtin.MissingError)
