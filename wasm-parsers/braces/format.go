@@ -35,6 +35,7 @@ func Gemma4() sdk.Spec {
 		open: "<|tool_call>", close: "<tool_call|>", quote: `<|"|>`, stops: []string{"<|tool_response>", "<turn|>"},
 	}, abi.Parser{
 		Name:     "gemma4",
+		Aliases:  []string{"gemma-4"},
 		Priority: 90,
 		Models:   []string{"*gemma-4*", "*gemma4*"},
 	})
@@ -49,6 +50,7 @@ func FunctionGemma() sdk.Spec {
 		stops: []string{"<start_function_response>", "<end_of_turn>"}, guess: true,
 	}, abi.Parser{
 		Name:     "functiongemma",
+		Aliases:  []string{"function_gemma"},
 		Priority: 50,
 		Models:   []string{"*functiongemma*"},
 	})

@@ -24,6 +24,7 @@ const (
 func KimiK3() sdk.Spec {
 	return region.Spec(abi.Parser{
 		Name:     "kimi_k3",
+		Aliases:  []string{"kimi-k3"},
 		Priority: 70,
 		Formats: []string{
 			`<|open|>tools<|sep|><|open|>call tool="NAME" index="1"<|sep|><|open|>argument key="KEY" type="string"<|sep|>VALUE` +
