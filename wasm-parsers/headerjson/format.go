@@ -180,6 +180,7 @@ func Plamo3() sdk.Spec {
 	return spec(abi.Parser{
 		Name: "plamo3", Priority: 40,
 		Formats: []string{f.open + f.before + "NAME" + f.sep + "{…}" + f.end},
+		Example: f.open + f.before + "get_weather" + f.sep + `{"city": "Oslo"}` + end + arguments, // more is too long
 		Models:  []string{"*plamo-3*", "*plamo3*"},
 	}, f)
 }
