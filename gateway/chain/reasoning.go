@@ -143,7 +143,7 @@ var endTokens = [...]string{
 	"<｜end▁of▁sentence｜>", "<|END_OF_TURN_TOKEN|>", "<end_of_turn>", "<turn|>", "<|tool_response>",
 	"[e~[", "<SPECIAL_12>", "<|message_sep|>", "<end_of_sentence>",
 	"</assistant>", "<｜hy_eos:opensource｜>", "<|observation|>", "<|user|>", "<start_function_response>", "<|end_of_msg|>", "<|calls|>", "<|endoftext|>", "<|end_of_text|>", "<seed:eos>", "<|eom|>", "<|eot|>",
-	"<|plamo:tag|>",
+	"<|plamo:tag|>", "<|role_end|>",
 }
 
 // fences begin and end blocks of code in Markdown.

@@ -73,11 +73,20 @@ func (f *format) canParse(head []byte) sdk.Verdict {
 		return v
 	}
 	rest := chars.SkipSpace(head[len(f.open):])
-	if v := markup.Match(rest, call); v != sdk.Yes {
+	n, v := lead(rest)
+	if v != sdk.Yes {
 		return v
 	}
-	_, _, v := f.name(rest[len(call):])
+	_, _, v = f.name(rest[n:])
 	return markup.Filled(v, head)
+}
+
+// lead reads what stands in front of a name. Gemma 4 may forget the word and write its colon alone.
+func lead(b []byte) (n int, v sdk.Verdict) {
+	if len(b) > 0 && b[0] == ':' {
+		return 1, sdk.Yes
+	}
+	return len(call), markup.Match(b, call)
 }
 
 // Limits of what is waited for.

@@ -90,6 +90,8 @@ func (p *parser) readBetween() bool {
 		p.act(m)
 	case v == sdk.Maybe && !p.Ended:
 		return false
+	case p.bareHead && !p.Began && p.From == 0:
+		p.where = inHeader
 	default:
 		p.beginMessage(message{kind: isContent})
 	}

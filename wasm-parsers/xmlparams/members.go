@@ -185,7 +185,7 @@ func stated(p abi.Parser, prefix, wrapper, sister string) sdk.Spec {
 // The parser of its messages uses it; it is not one of Specs.
 func ATEM() sdk.Spec {
 	f := attributes("atem:", "<atem:function_calls>", "</atem:function_calls>")
-	f.closed = true
+	f.closed, f.doubled = true, true
 	return spec(abi.Parser{
 		Name:     "atem_body",
 		Priority: 43,

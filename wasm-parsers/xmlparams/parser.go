@@ -1,6 +1,8 @@
 package xmlparams
 
 import (
+	"strings"
+
 	"github.com/callgate/callgate/sdk"
 	"github.com/callgate/callgate/sdk/abi"
 	"github.com/callgate/callgate/sdk/chars"
@@ -176,7 +178,7 @@ func (p *parser) beginFunc(t tag) bool {
 	if len(t.id) <= callobject.MaxName {
 		id = string(t.id)
 	}
-	p.Call(string(t.name), id)
+	p.Call(p.toolName(string(t.name)), id)
 	p.leads, p.isJSON, p.braces = 0, false, 0
 	p.Advance(t.n)
 	p.state = inFunc
@@ -235,4 +237,14 @@ func (p *parser) typesOf(key []byte, t tag) sdk.Types {
 		return 0 // what it holds says whether it is text
 	}
 	return abi.String // 5551234567 is no number if nobody says so
+}
+
+// toolName is the name of the tool that a tag's name means. Models that know tools in name spaces
+// write f.f for a tool that has none; it is f if that is offered and f.f is not.
+func (p *parser) toolName(name string) string {
+	space, f, found := strings.Cut(name, ".")
+	if !p.doubled || !found || space != f || sdk.FindTool(p.Tools, name) != nil || sdk.FindTool(p.Tools, f) == nil {
+		return name
+	}
+	return f
 }
