@@ -202,7 +202,7 @@ func (k *kimi) close(name string) {
 func (k *kimi) Over() {
 	k.Began = k.half || k.where == kimiCall || k.where == kimiArg
 	switch {
-	case k.where == kimiCall && !k.Cut && !k.half:
+	case k.where == kimiCall && !k.Cut && !k.half && k.SeenAny(): // a tag alone is the beginning of a call
 		k.endCall()
 		k.End()
 	case (k.where == kimiOutside || k.where == kimiText) && (!k.Cut || !k.Began):
