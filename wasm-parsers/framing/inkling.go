@@ -67,9 +67,12 @@ func inklingHead(head []byte) sdk.Verdict {
 	if len(head) > 0 && head[0] == '<' {
 		return sdk.Yes
 	}
-	name := word(head)
-	if len(head) > 0 && !validName(name) {
+	n := 0
+	for n < len(head) && markup.IsName(head[n]) {
+		n++
+	}
+	if n == 0 && len(head) > 0 || n > callobject.MaxName || n < len(head) && !validName(head[:n]) {
 		return sdk.No
 	}
-	return markup.Match(head[len(name):], invoke)
+	return markup.Match(head[n:], invoke)
 }
