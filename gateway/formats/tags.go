@@ -36,9 +36,6 @@ func xmlParams() []Format {
 		{Name: "qwen3_coder", Model: "Qwen/Qwen3-Coder-480B-A35B-Instruct", Write: list(think, "\n\n", "\n", "", func(c Call) string {
 			return "<tool_call>\n<function=" + c.Name + ">\n" + params(c.Args, "<parameter=", ">\n", "\n</parameter>\n", text) + "</function>\n</tool_call>"
 		})},
-		{Name: "mimo", Model: "XiaomiMiMo/MiMo-V2.6-Pro", Write: list(think, "", "", "", func(c Call) string {
-			return "<tool_call><function=" + c.Name + ">" + params(c.Args, "<parameter=", ">", "</parameter>", text) + "</function></tool_call>"
-		})},
 		{Name: "seed_oss", Model: "ByteDance-Seed/Seed-OSS-36B-Instruct", Write: seed},
 		{Name: "minimax_m2", Model: "MiniMaxAI/MiniMax-M2", Start: thinkStart, Write: list(opened, "\n<minimax:tool_call>\n", "\n", "\n</minimax:tool_call>", invoke(""))},
 		{Name: "minimax_m3", Model: "MiniMaxAI/MiniMax-M3", Write: minimaxM3},

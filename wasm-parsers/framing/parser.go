@@ -150,6 +150,9 @@ func (p *parser) beginMessage(m message) {
 func (p *parser) endCall() {
 	if p.empty && p.msg.name != "" {
 		c := callobject.Call{Name: p.json.name, ID: p.json.id, Args: []byte("{}")}
+		if p.format.body == nested {
+			c.Name = region.Undoubled(c.Name, p.opts.Tools)
+		}
 		c.Write(p.Out)
 		p.json.done++
 	}

@@ -195,7 +195,7 @@ func (p *parser) lookCall(b []byte) sdk.Verdict {
 	switch {
 	case v != sdk.Yes:
 		return v
-	case sdk.FindTool(p.Tools, p.toolName(string(t.name))) == nil, t.closed && !p.closed:
+	case sdk.FindTool(p.Tools, p.toolName(t.name)) == nil, t.closed && !p.closed:
 		return sdk.No
 	case t.closed:
 		return sdk.Yes

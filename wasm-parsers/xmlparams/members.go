@@ -10,33 +10,21 @@ import (
 func Specs() []sdk.Spec {
 	return []sdk.Spec{
 		Qwen3Coder(), DeepSeekV4(), DeepSeekV41(), DeepSeekV32(), MinimaxM2(), BracketInvoke(), MinimaxM3(),
-		SeedOSS(), MiMo(), Step3(), GigaChat35(), MiniCPM5(), Dots(), CohereXML(),
+		SeedOSS(), Step3(), GigaChat35(), MiniCPM5(), Dots(), CohereXML(),
 	}
 }
 
 // Qwen3Coder reads the form of Qwen3-Coder, Qwen3.5, Nemotron 3, Step-3.5 and
-// Step-5, as their chat templates print it.
+// Step-5, as their chat templates print it, and that of MiMo-V2, which has no newlines.
 func Qwen3Coder() sdk.Spec {
 	f := equals("<tool_call>", "</tool_call>", typed.Newline)
 	f.jsonCall = true
 	return spec(abi.Parser{
 		Name:     "qwen3_coder",
-		Aliases:  []string{"qwen3-coder", "qwen3coder", "qwen3_xml", "qwen3.5", "step3p5", "step5", "nanbeige", "nemotron_nano", "nemotron-3-nano", "nemotron-3.5-nano", "ornith", "interns2-preview"},
+		Aliases:  []string{"qwen3-coder", "qwen3coder", "qwen3_xml", "qwen3.5", "mimo", "step3p5", "step5", "nanbeige", "nemotron_nano", "nemotron-3-nano", "nemotron-3.5-nano", "ornith", "interns2-preview"},
 		Priority: 90,
 		Formats:  []string{"<tool_call><function=NAME><parameter=KEY>VALUE</parameter></function></tool_call>"},
-		Models:   []string{"*qwen3-coder*", "*qwen3.5*", "*qwen3.6*", "*nemotron-3*", "*step-3.5*", "*step-5*", "*interns2*", "*intern-s2*"},
-	}, f)
-}
-
-// MiMo reads the form of MiMo-V2, which is Qwen's without newlines: one in a value is the model's.
-func MiMo() sdk.Spec {
-	f := equals("<tool_call>", "</tool_call>", typed.Keep)
-	f.jsonCall, f.inLine = true, true
-	return spec(abi.Parser{
-		Name:     "mimo",
-		Priority: 45,
-		Formats:  []string{"<tool_call><function=NAME><parameter=KEY>VALUE</parameter></function></tool_call>"},
-		Models:   []string{"*mimo-v2*", "*mimo-2*"},
+		Models:   []string{"*qwen3-coder*", "*qwen3.5*", "*qwen3.6*", "*nemotron-3*", "*step-3.5*", "*step-5*", "*mimo*", "*interns2*", "*intern-s2*"},
 	}, f)
 }
 

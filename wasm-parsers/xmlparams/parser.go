@@ -1,8 +1,6 @@
 package xmlparams
 
 import (
-	"strings"
-
 	"github.com/callgate/callgate/sdk"
 	"github.com/callgate/callgate/sdk/abi"
 	"github.com/callgate/callgate/sdk/chars"
@@ -38,6 +36,7 @@ type parser struct {
 	state   state
 	half    bool // a byte waits that may be half of Ġ or Ċ
 	wrapped bool
+	glued   bool              // no white space stands behind the last tag
 	leads   int               // markers of lead that were read
 	json    callobject.Reader // of arguments or a call written as JSON
 	isJSON  bool              // the call is read by it
@@ -90,7 +89,9 @@ func (p *parser) Step() bool {
 	case afterBare:
 		return p.readAfterBare()
 	default:
-		p.Advance(spaceLen(p.Rest(), p.bpe))
+		space := spaceLen(p.Rest(), p.bpe)
+		p.glued = p.glued && space == 0
+		p.Advance(space)
 		return len(p.Rest()) > 0 && p.readTag()
 	}
 }
@@ -178,10 +179,10 @@ func (p *parser) beginFunc(t tag) bool {
 	if len(t.id) <= callobject.MaxName {
 		id = string(t.id)
 	}
-	p.Call(p.toolName(string(t.name)), id)
+	p.Call(p.toolName(t.name), id)
 	p.leads, p.isJSON, p.braces = 0, false, 0
 	p.Advance(t.n)
-	p.state = inFunc
+	p.state, p.glued = inFunc, true
 	if t.closed {
 		p.closeFunc()
 	}
@@ -239,12 +240,10 @@ func (p *parser) typesOf(key []byte, t tag) sdk.Types {
 	return abi.String // 5551234567 is no number if nobody says so
 }
 
-// toolName is the name of the tool that a tag's name means. Models that know tools in name spaces
-// write f.f for a tool that has none; it is f if that is offered and f.f is not.
-func (p *parser) toolName(name string) string {
-	space, f, found := strings.Cut(name, ".")
-	if !p.doubled || !found || space != f || sdk.FindTool(p.Tools, name) != nil || sdk.FindTool(p.Tools, f) == nil {
-		return name
+// toolName is the name of the tool that a tag's name means.
+func (p *parser) toolName(name []byte) string {
+	if p.doubled {
+		return region.Undoubled(string(name), p.Tools)
 	}
-	return f
+	return string(name)
 }
