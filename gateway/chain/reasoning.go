@@ -104,6 +104,7 @@ const (
 	apriel
 	granite
 	apertus
+	plamo
 )
 
 // markers are the literals that models put around their reasoning, where these are
@@ -116,14 +117,18 @@ var markers = [...]marker{
 	{open: "<mm:think>", close: "</mm:think>", class: tags},
 	{open: "<think:opensource>", close: "</think:opensource>", class: tags}, // Hunyuan 3
 	{open: "助手：<think>", close: "</think>", class: tags, first: true},       // Hunyuan-A13B names itself
-	{open: "[THINK]", close: "[/THINK]", class: brackets},                   // Magistral
-	{open: "◁think▷", close: "◁/think▷", class: diamonds},                   // Kimi-VL
+	{open: "<ifm|think>", close: "</ifm|think>", class: tags},
+	{open: "<ifm|think_fast>", close: "</ifm|think_fast>", class: tags},
+	{open: "<ifm|think_faster>", close: "</ifm|think_faster>", class: tags},
+	{open: "[THINK]", close: "[/THINK]", class: brackets}, // Magistral
+	{open: "◁think▷", close: "◁/think▷", class: diamonds}, // Kimi-VL
 	{open: "<|START_THINKING|>", close: "<|END_THINKING|>", class: cohere},
 	{open: "<|open|>think<|sep|>", close: "<|close|>think<|sep|>", class: kimi},
 	{open: "<|open|> think <|sep|>", close: "<|close|> think <|sep|>", class: kimi},
 	{open: "<|channel>thought\n", close: "<channel|>", class: gemma},
 	{open: "<|channel>", close: "<channel|>", class: gemma}, // without its name
 	{open: "<|inner_prefix|>", close: "<|inner_suffix|>", class: apertus, acts: true},
+	{open: "<|plamo:begin_think:plamo|>", close: "<|plamo:end_think:plamo|>", class: plamo},
 	{open: "Here are my reasoning steps:", close: "[BEGIN FINAL RESPONSE]", class: apriel, first: true},
 	{open: "Here is my thought process:", close: "Here is my response:", class: granite, first: true, bound: true},
 	{open: "Here's my thought process:", close: "Here's my response:", class: granite, first: true, bound: true},
@@ -143,6 +148,7 @@ var endTokens = [...]string{
 	"<｜end▁of▁sentence｜>", "<|END_OF_TURN_TOKEN|>", "<end_of_turn>", "<turn|>", "<|tool_response>",
 	"[e~[", "<SPECIAL_12>", "<|message_sep|>", "<end_of_sentence>",
 	"</assistant>", "<｜hy_eos:opensource｜>", "<|observation|>", "<|user|>", "<start_function_response>", "<|end_of_msg|>", "<|calls|>", "<|endoftext|>", "<|end_of_text|>", "<seed:eos>", "<|eom|>", "<|eot|>",
+	"<|plamo:tag|>", "<|role_end|>",
 }
 
 // mentions stand in text about chats, not in answers.

@@ -73,6 +73,7 @@ func headerJSON() []Format {
 		{Name: "mistral", Model: "mistralai/Devstral-Small-2507", Write: list(think, "", "", "", header("[TOOL_CALLS]", "[ARGS]", ""))},
 		{Name: "deepseek_v3", Model: "deepseek-ai/DeepSeek-V3-0324", Write: list(think, "<｜tool▁calls▁begin｜>", "\n", "<｜tool▁calls▁end｜>", header("<｜tool▁call▁begin｜>function<｜tool▁sep｜>", "\n```json\n", "\n```<｜tool▁call▁end｜>"))},
 		{Name: "deepseek_v31", Model: "deepseek-ai/DeepSeek-V3.1", Start: thinkStart, Write: list(opened, "<｜tool▁calls▁begin｜>", "", "<｜tool▁calls▁end｜>", header("<｜tool▁call▁begin｜>", "<｜tool▁sep｜>", "<｜tool▁call▁end｜>"))},
+		{Name: "plamo3", Model: "pfnet/plamo-3", Write: plamo},
 		{Name: "kimi_k2", Model: "moonshotai/Kimi-K2-Instruct", IDs: true, Write: kimi},
 		{Name: "functionary_v31", Model: "meetkai/functionary-medium-v3.1", Write: list(think, "", "", "", header("<function=", ">", "</function>"))},
 		{Name: "functionary_v32", Model: "meetkai/functionary-medium-v3.2", Plain: true, Write: func(t Turn) string {
@@ -109,4 +110,15 @@ func functionaryV2(t Turn) string {
 		messages = append(messages, c.Name+"\n<|content|>"+object(c.Args))
 	}
 	return strings.Join(messages, "\n<|from|>assistant\n<|recipient|>") + "<|stop|>"
+}
+
+func plamo(t Turn) string {
+	const begin, end = "<|plamo:begin_", "<|plamo:end_"
+	const request, name, arguments = "tool_request:plamo|>", "tool_name:plamo|>", "tool_arguments:plamo|>"
+	out := wrap(begin+"think:plamo|>", t.Reasoning, end+"think:plamo|>") + t.Content
+	if len(t.Calls) == 0 {
+		return out
+	}
+	return out + join(t.Calls, begin+"tool_requests:plamo|>", "", end+"tool_requests:plamo|>",
+		header(begin+request+begin+name, end+name+begin+arguments+"<|plamo:constrain|>json<|plamo:msg|>", end+arguments+end+request))
 }

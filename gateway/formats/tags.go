@@ -14,6 +14,9 @@ func xmlParams() []Format {
 			before = opened
 		}
 		tag := "｜" + word + "｜"
+		if name == "deepseek_v41" {
+			tag += " "
+		}
 		return Format{Name: name, Model: model, Start: start, Write: list(before, "\n\n<"+tag+wrapper+">\n", "\n", "\n</"+tag+wrapper+">", func(c Call) string {
 			return "<" + tag + "invoke name=\"" + c.Name + "\">\n" + join(c.Args, "", "", "", func(a Arg) string {
 				s, isString := asString(a.Value)
@@ -38,6 +41,7 @@ func xmlParams() []Format {
 		{Name: "minimax_m3", Model: "MiniMaxAI/MiniMax-M3", Write: minimaxM3},
 		dsml("deepseek_v32", "deepseek-ai/DeepSeek-V3.2", "DSML", "function_calls", thinkStart),
 		dsml("deepseek_v4", "deepseek-ai/DeepSeek-V4", "DSML", "tool_calls", thinkStart),
+		dsml("deepseek_v41", "deepseek-ai/DeepSeek-V4.1", "DSML", "calls", thinkStart),
 		dsml("gigachat35", "ai-sage/GigaChat3.5", "GCML", "tool_calls", ""),
 		{Name: "step3", Model: "stepfun-ai/step3", Start: thinkStart, Write: list(opened, "<｜tool_calls_begin｜>\n", "\n", "\n<｜tool_calls_end｜>", func(c Call) string {
 			return "<｜tool_call_begin｜>function<｜tool_sep｜>" + invoke("steptml:")(c) + "<｜tool_call_end｜>"
@@ -135,6 +139,9 @@ func keyValue() []Format {
 		}},
 		{Name: "ifm", Model: "LLM360/K2-Horizon", Write: list(think, "<ifm|tool_calls>", "", "</ifm|tool_calls>", func(c Call) string {
 			return "<ifm|tool_call>" + c.Name + params(c.Args, "<ifm|arg_key>", "</ifm|arg_key><ifm|arg_value>", "</ifm|arg_value>", text) + "</ifm|tool_call>"
+		})},
+		{Name: "iquest_q1", Model: "IQuestLab/IQuest-Q1", Start: thinkStart, Write: list(opened, "", "", "", func(c Call) string {
+			return "<iquest_tool_call>" + c.Name + join(c.Args, "", "", "", pairs("", "")) + "</iquest_tool_call>"
 		})},
 	}
 }

@@ -42,6 +42,9 @@ func (v *Value) Begin(types sdk.Types, trim Trim, out *sdk.Out) {
 	}
 }
 
+// Keep makes all white space a part of the value. Nothing may have been written.
+func (v *Value) Keep() { v.trim = Keep }
+
 // LineStart reports whether the next byte of the value begins a line of its own,
 // not the first.
 func (v *Value) LineStart() bool { return v.lineStart }

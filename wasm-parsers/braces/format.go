@@ -35,6 +35,7 @@ func Gemma4() sdk.Spec {
 		open: "<|tool_call>", close: "<tool_call|>", quote: `<|"|>`, stops: []string{"<|tool_response>", "<turn|>"},
 	}, abi.Parser{
 		Name:     "gemma4",
+		Aliases:  []string{"gemma-4"},
 		Priority: 90,
 		Models:   []string{"*gemma-4*", "*gemma4*"},
 	})
@@ -49,6 +50,7 @@ func FunctionGemma() sdk.Spec {
 		stops: []string{"<start_function_response>", "<end_of_turn>"}, guess: true,
 	}, abi.Parser{
 		Name:     "functiongemma",
+		Aliases:  []string{"function_gemma"},
 		Priority: 50,
 		Models:   []string{"*functiongemma*"},
 	})
@@ -71,11 +73,20 @@ func (f *format) canParse(head []byte) sdk.Verdict {
 		return v
 	}
 	rest := chars.SkipSpace(head[len(f.open):])
-	if v := markup.Match(rest, call); v != sdk.Yes {
+	n, v := lead(rest)
+	if v != sdk.Yes {
 		return v
 	}
-	_, _, v := f.name(rest[len(call):])
+	_, _, v = f.name(rest[n:])
 	return markup.Filled(v, head)
+}
+
+// lead reads what stands in front of a name. Gemma 4 may forget the word and write its colon alone.
+func lead(b []byte) (n int, v sdk.Verdict) {
+	if len(b) > 0 && b[0] == ':' {
+		return 1, sdk.Yes
+	}
+	return len(call), markup.Match(b, call)
 }
 
 // Limits of what is waited for.

@@ -55,7 +55,7 @@ func (p *parser) Reset(o sdk.Options) error {
 func (p *parser) Step() bool {
 	switch p.state {
 	case inStart:
-		return p.readMarker(p.open, atCall)
+		return p.readOpen()
 	case inName:
 		return p.readName()
 	case inQuoted:
@@ -73,7 +73,7 @@ func (p *parser) Step() bool {
 func (p *parser) readBetween() bool {
 	switch p.state {
 	case atCall:
-		return p.readMarker(call, inName)
+		return p.readLead()
 	case atKey, nextKey:
 		return p.readKey()
 	case atComma:
@@ -85,11 +85,22 @@ func (p *parser) readBetween() bool {
 	}
 }
 
-func (p *parser) readMarker(marker string, next state) bool {
-	if !p.Marker(marker) {
+func (p *parser) readOpen() bool {
+	if !p.Marker(p.open) {
 		return false
 	}
-	p.state, p.Began = next, next == inName
+	p.state, p.Began = atCall, false
+	return true
+}
+
+func (p *parser) readLead() bool {
+	n, v := lead(p.Rest())
+	if !p.Require(v) {
+		return false
+	}
+	p.Repaired = p.Repaired || n != len(call)
+	p.Advance(n)
+	p.state, p.Began = inName, true
 	return true
 }
 

@@ -31,7 +31,7 @@ func Cohere() sdk.Spec {
 	}
 	return spec(abi.Parser{
 		Name:     "cohere",
-		Aliases:  []string{"cohere_command3", "cohere_command4"},
+		Aliases:  []string{"cohere_command3", "cohere_command4", "cohere2_moe"},
 		Priority: 70,
 		Formats: []string{
 			`<|START_ACTION|>[{"tool_call_id", "tool_name", "parameters"}]<|END_ACTION|>`,

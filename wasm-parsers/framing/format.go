@@ -81,6 +81,7 @@ type format struct {
 	markers  []marker
 	read     func(header []byte) message // header begins with its marker, if that is not missing
 	headText bool                        // a header that is not ended is text
+	bareHead bool                        // a region that begins with no marker begins with a header
 	body     body
 	keys     callobject.Keys                       // of callsJSON
 	nested   func(sdk.Options) (sdk.Parser, error) // of nested, a sdk.Reusable

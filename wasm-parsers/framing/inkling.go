@@ -5,7 +5,9 @@ import (
 
 	"github.com/callgate/callgate/sdk"
 	"github.com/callgate/callgate/sdk/abi"
+	"github.com/callgate/callgate/sdk/chars"
 	"github.com/callgate/callgate/wasm-parsers/internal/callobject"
+	"github.com/callgate/callgate/wasm-parsers/internal/markup"
 )
 
 // Inkling reads the form of Inkling. The name in front of a call's JSON is said
@@ -42,6 +44,7 @@ func Inkling() sdk.Spec {
 			return message{kind: isCall, name: string(name)}
 		},
 		headText: true,
+		bareHead: true,
 		body:     callsJSON,
 		keys:     callobject.Keys{Name: []string{"name"}, Args: []string{"args", "arguments", "parameters"}, ID: []string{"id"}},
 	}
@@ -51,6 +54,25 @@ func Inkling() sdk.Spec {
 		Formats:  []string{`<|message_model|>NAME<|content_invoke_tool_json|>{"name", "args"}<|end_message|>`},
 		Example:  `<|message_model|>get_weather<|content_invoke_tool_json|>{"name": "get_weather", "args": {"city": "Oslo"}}<|end_message|>`,
 		Triggers: []string{model, thinking, text, invokeText, toolError, invoke, end, sampled},
+		Starts:   []string{""},
 		Models:   []string{"*inkling*"},
-	}, f, nil)
+	}, f, inklingHead)
+}
+
+// inklingHead wants a marker, or at the start of the output, whose prompt has begun the message,
+// the name of a call and the marker behind it.
+func inklingHead(head []byte) sdk.Verdict {
+	const invoke = "<|content_invoke_tool_json|>"
+	head = chars.SkipSpace(head)
+	if len(head) > 0 && head[0] == '<' {
+		return sdk.Yes
+	}
+	n := 0
+	for n < len(head) && markup.IsName(head[n]) {
+		n++
+	}
+	if n == 0 && len(head) > 0 || n > callobject.MaxName || n < len(head) && !validName(head[:n]) {
+		return sdk.No
+	}
+	return markup.Match(head[n:], invoke)
 }

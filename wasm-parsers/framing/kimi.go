@@ -24,6 +24,7 @@ const (
 func KimiK3() sdk.Spec {
 	return region.Spec(abi.Parser{
 		Name:     "kimi_k3",
+		Aliases:  []string{"kimi-k3"},
 		Priority: 70,
 		Formats: []string{
 			`<|open|>tools<|sep|><|open|>call tool="NAME" index="1"<|sep|><|open|>argument key="KEY" type="string"<|sep|>VALUE` +
@@ -201,7 +202,7 @@ func (k *kimi) close(name string) {
 func (k *kimi) Over() {
 	k.Began = k.half || k.where == kimiCall || k.where == kimiArg
 	switch {
-	case k.where == kimiCall && !k.Cut && !k.half:
+	case k.where == kimiCall && !k.Cut && !k.half && k.SeenAny(): // a tag alone is the beginning of a call
 		k.endCall()
 		k.End()
 	case (k.where == kimiOutside || k.where == kimiText) && (!k.Cut || !k.Began):

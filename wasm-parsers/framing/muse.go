@@ -33,7 +33,7 @@ func Muse() sdk.Spec {
 	}
 	return spec(abi.Parser{
 		Name:     "muse",
-		Aliases:  []string{"muse_glimmer", "glimmer", "atem"},
+		Aliases:  []string{"muse_glimmer", "glimmer", "muse_spark", "musespark1x", "atem"},
 		Priority: 60,
 		Formats:  append([]string{" to=NAME<|message|>" + body.Formats[0] + "<|eom|>"}, " to=self<|message|>TEXT<|eom|>", " to=user<|message|>TEXT<|eot|>"),
 		Example:  "to=get_weather<|message|>" + body.Example + "<|eot|>",

@@ -16,6 +16,7 @@ type parser struct {
 
 	where  place
 	text   writer
+	begun  bool // something was read
 	msg    message
 	empty  bool // the message that calls has held nothing
 	fresh  bool // and no text since it or a body of another parser began
@@ -90,9 +91,12 @@ func (p *parser) readBetween() bool {
 		p.act(m)
 	case v == sdk.Maybe && !p.Ended:
 		return false
+	case p.bareHead && !p.begun:
+		p.where = inHeader
 	default:
 		p.beginMessage(message{kind: isContent})
 	}
+	p.begun = true
 	return true
 }
 
@@ -146,6 +150,9 @@ func (p *parser) beginMessage(m message) {
 func (p *parser) endCall() {
 	if p.empty && p.msg.name != "" {
 		c := callobject.Call{Name: p.json.name, ID: p.json.id, Args: []byte("{}")}
+		if p.format.body == nested {
+			c.Name = region.Undoubled(c.Name, p.opts.Tools)
+		}
 		c.Write(p.Out)
 		p.json.done++
 	}

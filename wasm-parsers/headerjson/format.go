@@ -45,7 +45,7 @@ type format struct {
 // Specs are the parsers of the family.
 func Specs() []sdk.Spec {
 	return []sdk.Spec{
-		Mistral(), DeepSeekV3(), DeepSeekV31(), KimiK2(), FunctionaryV31(), FunctionaryV32(), FunctionaryV2(), CWM(),
+		Mistral(), DeepSeekV3(), DeepSeekV31(), KimiK2(), FunctionaryV31(), FunctionaryV32(), FunctionaryV2(), CWM(), Plamo3(),
 	}
 }
 
@@ -133,7 +133,7 @@ func DeepSeekV31() sdk.Spec {
 // KimiK2 reads the form of Kimi K2 and K2.5.
 func KimiK2() sdk.Spec {
 	return spec(abi.Parser{
-		Name: "kimi_k2", Priority: 90,
+		Name: "kimi_k2", Aliases: []string{"kimi-k2"}, Priority: 90,
 		Formats: []string{"<|tool_calls_section_begin|><|tool_call_begin|>functions.NAME:0<|tool_call_argument_begin|>{…}<|tool_call_end|><|tool_calls_section_end|>"},
 		Models:  []string{"*kimi-k2*"},
 	}, &format{
@@ -165,6 +165,24 @@ func CWM() sdk.Spec {
 		Example: `<tool: get_weather>{"city": "Oslo"}</tool>`,
 		Models:  []string{"*cwm*"},
 	}, &format{open: "<tool: ", sep: ">", end: "</tool>", turnEnds: []string{"<|eot_id|>"}, textKey: "command"})
+}
+
+// Plamo3 reads the form of PLaMo 3.
+func Plamo3() sdk.Spec {
+	const begin, end = "<|plamo:begin_tool_", "<|plamo:end_tool_"
+	const name, arguments = "name:plamo|>", "arguments:plamo|>"
+	f := &format{
+		sections: []string{begin + "requests:plamo|>"}, sectionEnds: []string{end + "requests:plamo|>"},
+		open: begin + "request:plamo|>", before: begin + name,
+		sep: end + name + begin + arguments + "<|plamo:constrain|>json<|plamo:msg|>",
+		end: end + arguments + end + "request:plamo|>", turnEnds: []string{"<|plamo:tag|>"},
+	}
+	return spec(abi.Parser{
+		Name: "plamo3", Priority: 40,
+		Formats: []string{f.open + f.before + "NAME" + f.sep + "{…}" + f.end},
+		Example: f.open + f.before + "get_weather" + f.sep + `{"city": "Oslo"}` + end + arguments, // more is too long
+		Models:  []string{"*plamo-3*", "*plamo3*"},
+	}, f)
 }
 
 func spec(p abi.Parser, f *format) sdk.Spec {

@@ -38,7 +38,7 @@ type format struct {
 
 // Specs are the parsers of the family.
 func Specs() []sdk.Spec {
-	return []sdk.Spec{GLM45(), GLM47(), Laguna(), HyV3(), IFM()}
+	return []sdk.Spec{GLM45(), GLM47(), Laguna(), HyV3(), IFM(), IQuestQ1()}
 }
 
 // glm is the form of the GLM models since 4.5. From 4.7 on they write no white
@@ -58,14 +58,14 @@ func GLM45() sdk.Spec {
 	})
 }
 
-// GLM47 reads the form of GLM-4.7, GLM-5 and Ling 3.
+// GLM47 reads the form of GLM-4.7, GLM-5, Ling 3 and Spark 2.5.
 func GLM47() sdk.Spec {
 	return spec(glm(), abi.Parser{
 		Name:     "glm47",
-		Aliases:  []string{"glm-4.7", "ling3"},
+		Aliases:  []string{"glm-4.7", "ling3", "spark25"},
 		Priority: 89,
 		Formats:  []string{"<tool_call>NAME<arg_key>KEY</arg_key><arg_value>VALUE</arg_value></tool_call>"},
-		Models:   []string{"*glm-4.7*", "*glm-5*", "*ling-3*"},
+		Models:   []string{"*glm-4.7*", "*glm-5*", "*ling-3*", "*spark2.5*", "*spark-2.5*"},
 	})
 }
 
@@ -82,34 +82,48 @@ func Laguna() sdk.Spec {
 }
 
 // HyV3 reads the form of Hunyuan 3, whose tokenizer may put a suffix at the end of
-// every tag.
+// every tag, and that of Hunyuan 4, which is the same without the separator.
 func HyV3() sdk.Spec {
 	s := spec(format{
 		wrap: "tool_calls", call: "tool_call", sep: "tool_sep", key: "arg_key", value: "arg_value", suffix: true,
 	}, abi.Parser{
 		Name:     "hy_v3",
-		Aliases:  []string{"hunyuan"},
+		Aliases:  []string{"hunyuan", "hy_v4"},
 		Priority: 92, // a separator is more than GLM's form has
 		Formats: []string{
 			"<tool_calls><tool_call>NAME<tool_sep><arg_key>KEY</arg_key><arg_value>VALUE</arg_value></tool_call></tool_calls>",
 			"<tool_calls:SUFFIX><tool_call:SUFFIX>NAME<tool_sep:SUFFIX>…</tool_call:SUFFIX></tool_calls:SUFFIX>",
+			"<tool_calls><tool_call>NAME<arg_key>KEY</arg_key><arg_value>VALUE</arg_value></tool_call></tool_calls>",
 		},
-		Models: []string{"*hy3*", "*hunyuan-3*", "*hunyuan3*"},
+		Models: []string{"*hy3*", "*hunyuan-3*", "*hunyuan3*", "*hy4*", "*hunyuan-4*", "*hunyuan4*"},
 	})
 	s.Triggers = append(s.Triggers, "<tool_calls:", "<tool_call:")
 	return s
 }
 
-// IFM reads the form of IFM's K2-Horizon, which may give the type of a value.
+// IFM reads the form of IFM's K2-Horizon, which may give the type of a value, or be an
+// object, as the request has it.
 func IFM() sdk.Spec {
 	return spec(format{
-		wrap: "ifm|tool_calls", call: "ifm|tool_call", key: "ifm|arg_key", kind: "ifm|arg_type", value: "ifm|arg_value",
+		wrap: "ifm|tool_calls", call: "ifm|tool_call", key: "ifm|arg_key", kind: "ifm|arg_type", value: "ifm|arg_value", json: true,
 	}, abi.Parser{
 		Name:     "ifm",
+		Aliases:  []string{"k2_horizon"},
 		Priority: 45,
 		Formats: []string{"<ifm|tool_calls><ifm|tool_call>NAME<ifm|arg_key>KEY</ifm|arg_key><ifm|arg_type>TYPE</ifm|arg_type>" +
-			"<ifm|arg_value>VALUE</ifm|arg_value></ifm|tool_call></ifm|tool_calls>"},
+			"<ifm|arg_value>VALUE</ifm|arg_value></ifm|tool_call></ifm|tool_calls>",
+			`<ifm|tool_calls><ifm|tool_call>{"name", "arguments"}</ifm|tool_call></ifm|tool_calls>`},
 		Models: []string{"*k2-horizon*"},
+	})
+}
+
+// IQuestQ1 reads the form of IQuest's Q1, which is GLM-4.7's with another tag around a call.
+func IQuestQ1() sdk.Spec {
+	return spec(format{call: "iquest_tool_call", key: "arg_key", value: "arg_value"}, abi.Parser{
+		Name:     "iquest_q1",
+		Priority: 45,
+		Formats:  []string{"<iquest_tool_call>NAME<arg_key>KEY</arg_key><arg_value>VALUE</arg_value></iquest_tool_call>"},
+		Models:   []string{"*iquest*q1*"},
 	})
 }
 

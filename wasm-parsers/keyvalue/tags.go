@@ -80,7 +80,11 @@ func (f *format) canParse(head []byte) sdk.Verdict {
 		if v := markup.MatchTag(rest, t.callOpen); v != sdk.Yes {
 			return v
 		}
-		_, _, v := t.name(rest[len(t.callOpen):])
+		rest = rest[len(t.callOpen):]
+		if f.isJSON(rest) {
+			return sdk.Yes
+		}
+		_, _, v := t.name(rest)
 		return markup.Filled(v, head)
 	}
 	suffix, n, bare := f.opening(head, f.call)
@@ -88,7 +92,7 @@ func (f *format) canParse(head []byte) sdk.Verdict {
 		return max(v, bare) // Maybe if one of them may still be it
 	}
 	t := f.tags(suffix)
-	if rest := chars.SkipSpace(head[n:]); f.json && len(rest) > 0 && rest[0] == '{' {
+	if f.isJSON(head[n:]) {
 		return sdk.Yes
 	}
 	_, n, v = t.name(head[n:])
@@ -96,6 +100,12 @@ func (f *format) canParse(head []byte) sdk.Verdict {
 		return sdk.No
 	}
 	return markup.Filled(v, head)
+}
+
+// isJSON tells whether an object stands where the name of a call would.
+func (f *format) isJSON(b []byte) bool {
+	rest := chars.SkipSpace(b)
+	return f.json && len(rest) > 0 && rest[0] == '{'
 }
 
 // Limits of what is waited for.

@@ -89,6 +89,7 @@ func OLMo3() sdk.Spec {
 func LFM2() sdk.Spec {
 	return spec(abi.Parser{
 		Name:     "lfm2",
+		Aliases:  []string{"lfm2-thinking"},
 		Priority: 75,
 		Formats:  []string{"<|tool_call_start|>[NAME(KEY=VALUE), NAME()]<|tool_call_end|>"},
 		Example:  `<|tool_call_start|>[get_weather(city='Oslo')]<|tool_call_end|>`,

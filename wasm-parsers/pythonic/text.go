@@ -1,6 +1,7 @@
 package pythonic
 
 import (
+	"strings"
 	"unicode/utf8"
 
 	"github.com/callgate/callgate/sdk"
@@ -283,13 +284,17 @@ func (a *argReader) readAfterText(c byte) (int, status) {
 	switch {
 	case c == '"' || c == '\'':
 		return a.openText(c)
-	case nameStart(c) || a.atTop() && keyStart(c):
+	case nameStart(c) || a.atTop() && (keyStart(c) || onlyText(c)):
 		a.place, a.token = inPrefix, a.token[:0]
 		return 0, more
 	}
 	a.endText()
 	return 0, more
 }
+
+// onlyText tells what no expression goes on with behind a string: digits, and operators that strings
+// do not have.
+func onlyText(c byte) bool { return c >= '0' && c <= '9' || strings.IndexByte("/-~#?&|", c) >= 0 }
 
 // readPrefix reads letters behind a string.
 func (a *argReader) readPrefix(c byte) (int, status) {

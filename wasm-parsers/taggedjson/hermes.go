@@ -22,13 +22,13 @@ func Hermes() sdk.Spec {
 		Name: "hermes",
 		Aliases: []string{
 			"qwen", "qwen25", "xlam", "qwen3", "qwen3-thinking", "qwen3-vl-instruct", "qwen3-vl-thinking",
-			"granite4", "ernie45", "trinity",
+			"qwen2d5", "qwen3_json", "granite4", "ernie45", "trinity", "json_tools",
 		},
 		Priority: 95,
 		Formats:  []string{`<tool_call>{"name", "arguments"}</tool_call>`},
 		Models: []string{
 			"*hermes*", "*qwen2.5*", "*qwen3*", "*qwq*", "*granite-4*", "*trinity*",
-			"*mimo-vl*", "*smollm3*", "*bielik*", "*reka*", "*ernie-4.5*",
+			"*mimo-vl*", "*exaone-4*", "*smollm3*", "*bielik*", "*reka*", "*ernie-4.5*",
 		},
 	}, format{forms: forms})
 }

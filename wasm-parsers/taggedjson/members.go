@@ -61,7 +61,7 @@ func NemotronJSON() sdk.Spec {
 func InternLM() sdk.Spec {
 	return spec(abi.Parser{
 		Name:     "internlm",
-		Aliases:  []string{"internlm2", "interns1"},
+		Aliases:  []string{"internlm2", "interns1", "intern-s1"},
 		Priority: 47,
 		Formats:  []string{`<|action_start|><|plugin|>{"name", "parameters"}<|action_end|>`},
 		Models:   []string{"*internlm2*", "*internlm3*", "*intern-s1*"},
@@ -89,7 +89,7 @@ func Apertus() sdk.Spec {
 func Pangu() sdk.Spec {
 	return spec(abi.Parser{
 		Name:     "pangu",
-		Aliases:  []string{"lfm2"},
+		Aliases:  []string{"lfm2", "lfm2-thinking"},
 		Priority: 35,
 		Formats: []string{
 			`<|tool_call_start|>[{"name", "arguments"}]<|tool_call_end|>`,

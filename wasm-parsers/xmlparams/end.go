@@ -5,12 +5,14 @@ import (
 	"github.com/callgate/callgate/wasm-parsers/internal/markup"
 )
 
-// readEnd reads the end of the function, or says that there is none. In a wrapper
-// it may be missing.
+// readEnd reads the end of the function, or says that there is none. In a wrapper, and in front of
+// another call, it may be missing.
 func (p *parser) readEnd(b []byte) bool {
 	switch {
 	case markup.Match(b, p.funcClose) == sdk.Yes:
 		p.Advance(len(p.funcClose))
+	case p.state == inFunc && p.SeenAny() && p.lookCall(b) == sdk.Yes:
+		p.Repaired = true
 	case !p.wrapped || markup.MatchTag(b, p.wrapClose) != sdk.Yes && markup.MatchTag(b, p.tail) != sdk.Yes:
 		return false
 	}
@@ -20,7 +22,7 @@ func (p *parser) readEnd(b []byte) bool {
 
 // maybeEnd reports whether b is the first part of an end tag.
 func (p *parser) maybeEnd(b []byte) bool {
-	return markup.Match(b, p.funcClose) == sdk.Maybe ||
+	return markup.Match(b, p.funcClose) == sdk.Maybe || p.state == inFunc && p.SeenAny() && p.lookCall(b) == sdk.Maybe ||
 		p.wrapped && (markup.MatchTag(b, p.wrapClose) == sdk.Maybe || markup.MatchTag(b, p.tail) == sdk.Maybe)
 }
 

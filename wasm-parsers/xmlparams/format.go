@@ -61,6 +61,7 @@ type format struct {
 	jsonArgs bool // a function may hold its arguments as a JSON object
 	jsonCall bool // the wrapper may hold calls as JSON objects
 	nested   bool // objects and arrays are tags inside tags
+	doubled  bool // the tool f may be called f.f
 
 	others []format // the same in other wrappers, or with other spellings of its tags
 }

@@ -146,6 +146,12 @@ func (p *parser) lookBehind(b []byte) region.Verdict {
 			} else if v == sdk.Maybe {
 				return p.waitTag(rest)
 			}
+			switch p.lookCall(rest) {
+			case sdk.Yes:
+				return region.Closes
+			case sdk.Maybe:
+				return p.waitTag(rest)
+			}
 		}
 		end, n, v := p.matchEnd(rest, first)
 		switch v {
@@ -168,6 +174,37 @@ func (p *parser) lookLast(rest []byte, decided region.Verdict) region.Verdict {
 	default:
 		return decided
 	}
+}
+
+// lookCall tells whether b begins another call, so that the end of the one at hand is missing. The
+// tool must be offered, and its tag followed by something that fits: else it is text.
+func (p *parser) lookCall(b []byte) sdk.Verdict {
+	for i := -1; i < len(p.lead); i++ {
+		marker := p.wrapOpen
+		if i >= 0 {
+			marker = p.lead[i]
+		}
+		switch markup.MatchTag(b, marker) {
+		case sdk.Yes:
+			b = p.skip(b[len(marker):])
+		case sdk.Maybe:
+			return sdk.Maybe
+		}
+	}
+	t, v := p.fun.read(b)
+	switch {
+	case v != sdk.Yes:
+		return v
+	case sdk.FindTool(p.Tools, p.toolName(t.name)) == nil, t.closed && !p.closed:
+		return sdk.No
+	case t.closed:
+		return sdk.Yes
+	}
+	body := p.skip(b[t.n:])
+	if p.jsonArgs && len(body) > 0 && body[0] == '{' {
+		return sdk.Yes
+	}
+	return markup.MatchAny(body, p.param.open, p.funcClose)
 }
 
 // waitTag is for half a tag of a parameter: at the end of the output it closes the

@@ -9,22 +9,22 @@ import (
 // Specs are the parsers of the family.
 func Specs() []sdk.Spec {
 	return []sdk.Spec{
-		Qwen3Coder(), DeepSeekV4(), DeepSeekV32(), MinimaxM2(), BracketInvoke(), MinimaxM3(),
+		Qwen3Coder(), DeepSeekV4(), DeepSeekV41(), DeepSeekV32(), MinimaxM2(), BracketInvoke(), MinimaxM3(),
 		SeedOSS(), Step3(), GigaChat35(), MiniCPM5(), Dots(), CohereXML(),
 	}
 }
 
-// Qwen3Coder reads the form of Qwen3-Coder, Qwen3.5, Nemotron 3, MiMo-V2 and
-// Step-3.5, as their chat templates print it.
+// Qwen3Coder reads the form of Qwen3-Coder, Qwen3.5, Nemotron 3, Step-3.5 and
+// Step-5, as their chat templates print it, and that of MiMo-V2, which has no newlines.
 func Qwen3Coder() sdk.Spec {
 	f := equals("<tool_call>", "</tool_call>", typed.Newline)
 	f.jsonCall = true
 	return spec(abi.Parser{
 		Name:     "qwen3_coder",
-		Aliases:  []string{"qwen3-coder", "qwen3_xml", "qwen3.5", "mimo", "step3p5", "nemotron_nano", "nemotron-3-nano", "nemotron-3.5-nano", "ornith"},
+		Aliases:  []string{"qwen3-coder", "qwen3coder", "qwen3_xml", "qwen3.5", "mimo", "step3p5", "step5", "nanbeige", "nemotron_nano", "nemotron-3-nano", "nemotron-3.5-nano", "ornith", "interns2-preview"},
 		Priority: 90,
 		Formats:  []string{"<tool_call><function=NAME><parameter=KEY>VALUE</parameter></function></tool_call>"},
-		Models:   []string{"*qwen3-coder*", "*qwen3.5*", "*qwen3.6*", "*nemotron-3*", "*step-3.5*", "*mimo*", "*interns2*", "*intern-s2*"},
+		Models:   []string{"*qwen3-coder*", "*qwen3.5*", "*qwen3.6*", "*nemotron-3*", "*step-3.5*", "*step-5*", "*mimo*", "*interns2*", "*intern-s2*"},
 	}, f)
 }
 
@@ -130,7 +130,7 @@ func Step3() sdk.Spec {
 func DeepSeekV32() sdk.Spec {
 	return stated(abi.Parser{
 		Name:     "deepseek_v32",
-		Aliases:  []string{"deepseekv32", "deepseek_v3_2"},
+		Aliases:  []string{"deepseekv32", "deepseek_v3_2", "deepseek-v32"},
 		Priority: 51,
 		Models:   []string{"*deepseek-v3.2*"},
 	}, "｜DSML｜", "function_calls", "tool_calls")
@@ -140,10 +140,20 @@ func DeepSeekV32() sdk.Spec {
 func DeepSeekV4() sdk.Spec {
 	return stated(abi.Parser{
 		Name:     "deepseek_v4",
-		Aliases:  []string{"deepseekv4"},
+		Aliases:  []string{"deepseekv4", "deepseek-v4"},
 		Priority: 52,
 		Models:   []string{"*deepseek-v4*"},
 	}, "｜DSML｜", "tool_calls", "function_calls")
+}
+
+// DeepSeekV41 reads the form of DeepSeek V4.1, which has a space in every tag.
+func DeepSeekV41() sdk.Spec {
+	return stated(abi.Parser{
+		Name:     "deepseek_v41",
+		Aliases:  []string{"deepseekv41"},
+		Priority: 52,
+		Models:   []string{"*deepseek-v4.1*"},
+	}, "｜DSML｜ ", "calls", "tool_calls")
 }
 
 // GigaChat35 reads the form of GigaChat 3.5.
@@ -175,7 +185,7 @@ func stated(p abi.Parser, prefix, wrapper, sister string) sdk.Spec {
 // The parser of its messages uses it; it is not one of Specs.
 func ATEM() sdk.Spec {
 	f := attributes("atem:", "<atem:function_calls>", "</atem:function_calls>")
-	f.closed = true
+	f.closed, f.doubled = true, true
 	return spec(abi.Parser{
 		Name:     "atem_body",
 		Priority: 43,
@@ -237,7 +247,7 @@ func MinimaxM3() sdk.Spec {
 	}
 	return spec(abi.Parser{
 		Name:     "minimax_m3",
-		Aliases:  []string{"minimax-m3"},
+		Aliases:  []string{"minimax-m3", "minimax_m3_nom", "minimax-m3-nom"},
 		Priority: 48,
 		Formats: []string{mark + `<tool_call>` + mark + `<invoke name="NAME">` + mark + `<KEY>VALUE` + mark + `</KEY>` +
 			mark + `</invoke>` + mark + `</tool_call>`},

@@ -36,6 +36,7 @@ type parser struct {
 	state   state
 	half    bool // a byte waits that may be half of Ġ or Ċ
 	wrapped bool
+	glued   bool              // no white space stands behind the last tag
 	leads   int               // markers of lead that were read
 	json    callobject.Reader // of arguments or a call written as JSON
 	isJSON  bool              // the call is read by it
@@ -88,7 +89,9 @@ func (p *parser) Step() bool {
 	case afterBare:
 		return p.readAfterBare()
 	default:
-		p.Advance(spaceLen(p.Rest(), p.bpe))
+		space := spaceLen(p.Rest(), p.bpe)
+		p.glued = p.glued && space == 0
+		p.Advance(space)
 		return len(p.Rest()) > 0 && p.readTag()
 	}
 }
@@ -176,10 +179,10 @@ func (p *parser) beginFunc(t tag) bool {
 	if len(t.id) <= callobject.MaxName {
 		id = string(t.id)
 	}
-	p.Call(string(t.name), id)
+	p.Call(p.toolName(t.name), id)
 	p.leads, p.isJSON, p.braces = 0, false, 0
 	p.Advance(t.n)
-	p.state = inFunc
+	p.state, p.glued = inFunc, true
 	if t.closed {
 		p.closeFunc()
 	}
@@ -235,4 +238,12 @@ func (p *parser) typesOf(key []byte, t tag) sdk.Types {
 		return 0 // what it holds says whether it is text
 	}
 	return abi.String // 5551234567 is no number if nobody says so
+}
+
+// toolName is the name of the tool that a tag's name means.
+func (p *parser) toolName(name []byte) string {
+	if p.doubled {
+		return region.Undoubled(string(name), p.Tools)
+	}
+	return string(name)
 }

@@ -17,6 +17,8 @@ type value struct {
 	types sdk.Types
 	close string      // its end
 	text  typed.Value // what streams
+	trim  typed.Trim  // what is markup at its ends
+	maybe bool        // unless its first byte is no newline
 	empty bool        // no text was read
 	ends  bool        // its text holds an end of a value or of a function
 	inner int         // elements that its text has opened and not closed
@@ -47,6 +49,7 @@ func (p *parser) beginValue(t tag) bool {
 	v.types, v.close, v.empty = p.typesOf(key, t), p.closeOf(key), true
 	v.lone, v.raw = lone, v.raw[:0]
 	v.ends, v.inner = false, 0
+	v.trim, v.maybe = p.trim, p.trim == typed.Newline && p.glued
 	v.hold = lone || p.nested && v.types&abi.Array != 0
 	kind := p.kindOf(t)
 	switch {
@@ -108,7 +111,20 @@ func (p *parser) beginText() {
 	p.state = inValue
 	if v := &p.val; !v.hold {
 		p.Member(v.key)
-		v.text.Begin(v.types, p.trim, p.Out)
+		v.text.Begin(v.types, v.trim, p.Out)
+	}
+}
+
+// keepsNewlines decides about a value whose tag touches the one before it: where the model writes
+// no newlines between tags, one at the end of a value is the model's.
+func (p *parser) keepsNewlines(b []byte) {
+	v := &p.val
+	if !v.maybe || len(b) == 0 {
+		return
+	}
+	if v.maybe = false; b[0] != '\n' {
+		v.trim = typed.Keep
+		v.text.Keep()
 	}
 }
 
@@ -133,12 +149,13 @@ func (p *parser) write(b []byte) {
 // its end.
 func (p *parser) readValue() bool {
 	b := p.Rest()
+	p.keepsNewlines(b)
 	n := bytes.IndexByte(b, p.mark())
 	if n < 0 {
 		n = len(b)
 	}
 	newline := 0
-	if p.trim == typed.Keep && n > 0 && b[n-1] == '\n' {
+	if p.val.trim == typed.Keep && n > 0 && b[n-1] == '\n' {
 		newline = 1
 	}
 	if n > newline {
@@ -196,7 +213,7 @@ func (p *parser) pass(n int) bool {
 func (p *parser) endValue() {
 	v := &p.val
 	nested := p.state == inNested
-	p.state = inFunc
+	p.state, p.glued = inFunc, true
 	switch {
 	case nested:
 		json, repaired := p.tree.end(p.MaxDepth)

@@ -1,6 +1,8 @@
 package region
 
 import (
+	"strings"
+
 	"github.com/callgate/callgate/sdk"
 	"github.com/callgate/callgate/sdk/relaxed"
 )
@@ -115,4 +117,14 @@ func (p *Params) Param(key []byte) *sdk.Param {
 		}
 	}
 	return nil
+}
+
+// Undoubled is the tool that a name means where models know tools in name spaces: they write f.f for
+// a tool that has none. It is f if that is offered and f.f is not.
+func Undoubled(name string, tools []sdk.Tool) string {
+	space, f, found := strings.Cut(name, ".")
+	if !found || space != f || sdk.FindTool(tools, name) != nil || sdk.FindTool(tools, f) == nil {
+		return name
+	}
+	return f
 }
