@@ -118,8 +118,7 @@ func (m *machine) begin(found string, start bool) {
 // found acts on a literal at the start of the text.
 func (m *machine) found(literal string) {
 	k := m.parsers.plan.literals[literal]
-	m.sofar.mention = m.sofar.mention || k.mention
-	m.sofar.invents = m.sofar.invents || k.other && len(m.tail) > 0
+	m.note(k)
 	if at := &m.text.at; !at.fence.around() {
 		if opens := m.reasoning.opening(k, at, m.text.out.trim, m.sofar.begun); opens != nil {
 			m.openReasoning(literal, opens)
@@ -144,6 +143,12 @@ func (m *machine) found(literal string) {
 	default:
 		m.unparsed(literal, k)
 	}
+}
+
+// note takes note of what a literal says of the text.
+func (m *machine) note(k *meaning) {
+	m.sofar.mention = m.sofar.mention || k.mention
+	m.sofar.invents = m.sofar.invents || k.other && len(m.tail) > 0
 }
 
 // mayParse reports whether a trigger may begin a region here.
