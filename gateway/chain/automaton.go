@@ -1,6 +1,9 @@
 package chain
 
-import "bytes"
+import (
+	"bytes"
+	"slices"
+)
 
 // automaton finds the first of many literals in text that comes in pieces
 // (Aho and Corasick 1975), in one pass and without looking back. The depth of its
@@ -40,6 +43,9 @@ func newAutomaton(literals []string) *automaton {
 			}
 		}
 	}
+	states := prefixes(literals)
+	a.next = make([]uint16, 0, states*a.classes)
+	a.depth, a.longest, a.leaf = make([]uint16, 0, states), make([]uint16, 0, states), make([]bool, 0, states)
 	a.addState(0)
 	for _, l := range literals {
 		a.insert(l)
@@ -48,8 +54,22 @@ func newAutomaton(literals []string) *automaton {
 	return a
 }
 
+// prefixes is how many different beginnings literals have, with the empty one: each is a state.
+func prefixes(literals []string) (n int) {
+	n = 1
+	before := ""
+	for _, l := range slices.Sorted(slices.Values(literals)) {
+		shared := 0
+		for shared < min(len(l), len(before)) && l[shared] == before[shared] {
+			shared++
+		}
+		n, before = n+len(l)-shared, l
+	}
+	return n
+}
+
 func (a *automaton) addState(depth int) uint16 {
-	a.next = append(a.next, make([]uint16, a.classes)...)
+	a.next = a.next[:len(a.next)+a.classes]
 	a.depth = append(a.depth, uint16(depth))
 	a.longest = append(a.longest, 0)
 	a.leaf = append(a.leaf, true)

@@ -35,6 +35,9 @@ func FuzzScan(f *testing.F) {
 			return
 		}
 		a := newAutomaton(literals)
+		if len(a.next) != cap(a.next) || len(a.next) != len(a.depth)*a.classes {
+			t.Fatalf("%q: got %d states and room for %d, want as many", literals, len(a.depth), cap(a.next)/a.classes)
+		}
 		want, wantOK := leftmostLongest(literals, text)
 		for cut := 0; cut <= len(text); cut++ {
 			s := scanner{a: a}
