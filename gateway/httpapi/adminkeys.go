@@ -3,23 +3,18 @@ package httpapi
 import (
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net/http"
-	"reflect"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
-	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
 	"github.com/labstack/echo/v4"
 
 	"github.com/callgate/callgate/gateway"
 	"github.com/callgate/callgate/gateway/keys"
 	"github.com/callgate/callgate/gateway/limit"
-	"github.com/callgate/callgate/internal/spelling"
 )
 
 // The operator's paths for keys and teams.
@@ -94,25 +89,6 @@ type keyFields struct {
 	Limits    []limit.Spec      `json:"limits,omitzero"`
 }
 
-// TeamView is a team as the admin API shows it.
-type TeamView struct {
-	teamFields
-	Origin  keys.Origin `json:"origin"`
-	Hidden  bool        `json:"hidden,omitempty"`
-	Keys    int         `json:"keys"`
-	Created time.Time   `json:"created,omitzero"`
-}
-
-// teamFields are what an operator sets of a team.
-type teamFields struct {
-	Name      string            `json:"name"`
-	Models    []string          `json:"models,omitzero"`
-	Tools     []string          `json:"tools,omitzero"`
-	MaxTokens *int              `json:"max_tokens,omitempty"`
-	Labels    map[string]string `json:"labels,omitempty"`
-	Limits    []limit.Spec      `json:"limits,omitzero"`
-}
-
 // fieldsOf are those of a key, as they are.
 func fieldsOf(k *keys.Key) keyFields {
 	f := keyFields{Name: k.Name, Team: k.Team, Models: k.Models, Tools: k.Tools, CIDR: k.CIDR, MaxTokens: some(k.MaxTokens), Labels: k.Labels, Arms: k.Arms, Limits: k.Limits}
@@ -120,17 +96,6 @@ func fieldsOf(k *keys.Key) keyFields {
 		f.Expires = k.Expires.Format(time.RFC3339)
 	}
 	return f
-}
-
-// fieldsOfTeam are those of a team, as they are.
-func fieldsOfTeam(t *keys.Team) teamFields {
-	return teamFields{t.Name, t.Models, t.Tools, some(t.MaxTokens), t.Labels, t.Limits}
-}
-
-// team is what was sent as a team.
-func (f *teamFields) team() (keys.Team, error) {
-	scope, err := scopeOf(f.Models, f.Tools, f.MaxTokens, f.Labels, f.Limits)
-	return keys.Team{Name: f.Name, Scope: scope}, err
 }
 
 // some is n as JSON has a field that may be missing: nil for 0.
@@ -175,11 +140,6 @@ func (k keysAdmin) view(e *keys.Entry, text string) KeyView {
 		}
 	}
 	return v
-}
-
-// viewTeam is a team for operators.
-func viewTeam(t *keys.TeamEntry) TeamView {
-	return TeamView{teamFields: fieldsOfTeam(&t.Team), Origin: t.Origin, Hidden: t.Hidden, Keys: t.Keys, Created: t.Created}
 }
 
 // list is GET /admin/keys?after=NAME&limit=N.
@@ -315,83 +275,6 @@ func (k keysAdmin) delete(c echo.Context) error {
 	return c.NoContent(http.StatusNoContent)
 }
 
-// teams is GET /admin/teams.
-func (k keysAdmin) teams(c echo.Context) error {
-	out := struct {
-		Teams []TeamView `json:"teams"`
-	}{Teams: []TeamView{}}
-	for _, t := range k.book.Teams() {
-		out.Teams = append(out.Teams, viewTeam(t))
-	}
-	return c.JSON(http.StatusOK, out)
-}
-
-// showTeam is GET /admin/teams/{name}.
-func (k keysAdmin) showTeam(c echo.Context) error {
-	name, err := nameOf(c)
-	if err != nil {
-		return err
-	}
-	t := k.book.Team(name)
-	if t == nil {
-		return notThere("team", name, nil, teamsPath)
-	}
-	return c.JSON(http.StatusOK, viewTeam(t))
-}
-
-// createTeam is POST /admin/teams.
-func (k keysAdmin) createTeam(c echo.Context) error {
-	var f teamFields
-	if err := readJSON(c, &f); err != nil {
-		return err
-	}
-	team, err := f.team()
-	if err != nil {
-		return k.failed(c, err)
-	}
-	t, err := k.manager.CreateTeam(c.Request().Context(), team)
-	if err != nil {
-		return k.failed(c, err)
-	}
-	k.note(c, "team made by the operator", t.Name)
-	return c.JSON(http.StatusCreated, viewTeam(t))
-}
-
-// editTeam is PATCH /admin/teams/{name}: it changes the fields that were sent; null takes one away.
-func (k keysAdmin) editTeam(c echo.Context) error {
-	name, change, err := patch(c)
-	if err != nil {
-		return err
-	}
-	t, err := k.manager.EditTeam(c.Request().Context(), name, func(team *keys.Team) error {
-		var f teamFields
-		if err := merged(fieldsOfTeam(team), change, &f); err != nil {
-			return err
-		}
-		changed, err := f.team()
-		*team = changed
-		return err
-	})
-	if err != nil {
-		return k.failed(c, err)
-	}
-	k.note(c, "team changed by the operator", name)
-	return c.JSON(http.StatusOK, viewTeam(t))
-}
-
-// deleteTeam is DELETE /admin/teams/{name}.
-func (k keysAdmin) deleteTeam(c echo.Context) error {
-	name, err := nameOf(c)
-	if err != nil {
-		return err
-	}
-	if err := k.manager.DeleteTeam(c.Request().Context(), name); err != nil {
-		return k.failed(c, err)
-	}
-	k.note(c, "team deleted by the operator", name)
-	return c.NoContent(http.StatusNoContent)
-}
-
 // note writes what an operator has done to the log.
 func (k keysAdmin) note(c echo.Context, what, name string) {
 	k.log.InfoContext(c.Request().Context(), what, "id", requestID(c), "name", name, "by", operatorOf(c))
@@ -421,98 +304,6 @@ func (k keysAdmin) failed(c echo.Context, err error) error {
 	case keys.Invalid:
 	}
 	return out
-}
-
-// patch reads the name in the path, and which fields are to change.
-func patch(c echo.Context) (name string, change map[string]jsontext.Value, err error) {
-	if name, err = nameOf(c); err != nil {
-		return "", nil, err
-	}
-	if err := readJSON(c, &change); err != nil {
-		return "", nil, err
-	}
-	if _, there := change["name"]; there {
-		return "", nil, &gateway.Error{Kind: gateway.Invalid, Param: "name", Message: "The name cannot be changed: make a new one, and delete this."}
-	}
-	return name, change, nil
-}
-
-// merged reads fields with a change put over them; null takes one away.
-func merged(fields any, change map[string]jsontext.Value, into any) error {
-	var all map[string]jsontext.Value
-	text, err := json.Marshal(fields)
-	if err == nil {
-		err = json.Unmarshal(text, &all)
-	}
-	if err != nil {
-		return err
-	}
-	for name, value := range change {
-		all[name] = value
-		if value.Kind() == 'n' {
-			delete(all, name)
-		}
-	}
-	if text, err = json.Marshal(all); err != nil {
-		return err
-	}
-	return parseJSON(text, into)
-}
-
-// readJSON reads a request's body, an object; none is an empty one. Fields that are not known, or are
-// there twice, are refused.
-func readJSON(c echo.Context, into any) error {
-	body, err := io.ReadAll(c.Request().Body)
-	if err != nil {
-		return &gateway.Error{Kind: gateway.Invalid, Message: "The body could not be read.", Err: err}
-	}
-	if len(body) == 0 {
-		return nil
-	}
-	return parseJSON(body, into)
-}
-
-// parseJSON reads one object into into. Its errors say which field is wrong.
-func parseJSON(body []byte, into any) error {
-	err := json.Unmarshal(body, into, json.RejectUnknownMembers(true))
-	if err == nil {
-		return nil
-	}
-	var wrong *json.SemanticError
-	if !errors.As(err, &wrong) {
-		return &gateway.Error{Kind: gateway.Invalid, Message: "The body is not one JSON object with distinct names.", Err: err}
-	}
-	place := strings.ReplaceAll(strings.TrimPrefix(string(wrong.JSONPointer), "/"), "/", ".")
-	what := "has a value of another type than this field takes"
-	if errors.Is(err, json.ErrUnknownName) {
-		what = "is not known here"
-		if near := slips.Near(place, membersOf(into)); len(near) > 0 {
-			what += fmt.Sprintf("; did you mean %q?", near[0])
-			return &gateway.Error{Kind: gateway.Invalid, Param: place, Message: fmt.Sprintf("The field %q %s", gateway.ExcerptOf(place, 80), what), Err: err}
-		}
-	}
-	return &gateway.Error{Kind: gateway.Invalid, Param: place, Message: fmt.Sprintf("The field %q %s.", gateway.ExcerptOf(place, 80), what), Err: err}
-}
-
-// slips finds the field that a wrong one may be a slip of.
-var slips = spelling.Rule{Most: 1, Longest: 64, Changes: func(word, _ string) int { return (len(word) + 2) / 3 }}
-
-// membersOf are the names of an object's members that are read into what v points to.
-func membersOf(v any) (names []string) {
-	t := reflect.TypeOf(v)
-	for t.Kind() == reflect.Pointer {
-		t = t.Elem()
-	}
-	if t.Kind() != reflect.Struct {
-		return nil
-	}
-	for _, f := range reflect.VisibleFields(t) {
-		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		if name != "" && name != "-" {
-			names = append(names, name)
-		}
-	}
-	return names
 }
 
 // ofKeys reports whether a path takes bodies of keys and teams.
