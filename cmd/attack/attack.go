@@ -117,7 +117,8 @@ func (r *report) askOften(ctx context.Context, over <-chan struct{}, n int) {
 			tick.Stop()
 			return
 		case <-tick.C:
-			all.Go(func() { r.good.ask(ctx, n) })
+			number := n
+			all.Go(func() { r.good.ask(ctx, number) })
 		}
 	}
 }
