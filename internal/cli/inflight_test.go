@@ -32,6 +32,9 @@ const mebi = 1 << 20
 
 // TestBodiesInFlight fills the memory that there is for requests in progress.
 func TestBodiesInFlight(t *testing.T) {
+	if underRace {
+		t.Skip("the race detector takes several times the memory that is counted here")
+	}
 	t.Parallel()
 	t.Run("schemas", attackWithSchemas)
 	t.Run("large bodies", largeBodies)
@@ -269,6 +272,9 @@ func wholeAnswer(content string) string {
 // (plugins.limits.input). The collector works as soon as the heap has some bytes for each of the
 // answer's, so that what the heap grows by is what is needed at once, and how its memory is cut.
 func TestAnswerMemory(t *testing.T) {
+	if underRace {
+		t.Skip("the race detector takes several times the memory that is counted here")
+	}
 	t.Parallel()
 	const (
 		size = 32 << 20
@@ -355,6 +361,9 @@ func TestAnswersInFlight(t *testing.T) {
 // as an error. What is read of it is bounded by its size without the compression. A client may
 // not compress anything.
 func TestGzipBomb(t *testing.T) {
+	if underRace {
+		t.Skip("the race detector takes several times the memory that is counted here")
+	}
 	t.Parallel()
 	var whole, stream bytes.Buffer
 	write := func(to *bytes.Buffer, head, fill, tail string, size int) {
