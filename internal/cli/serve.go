@@ -58,7 +58,11 @@ func (s *serveCmd) Run(e *env) error {
 		return usageError{errors.Join(err, sys.close(e.ctx))}
 	}
 	greet(e, listeners, cfg)
-	return sys.serve(e.ctx, listeners, cfg, log, hups)
+	err = sys.serve(e.ctx, listeners, cfg, log, hups)
+	if wrong := (usageError{}); errors.As(err, &wrong) {
+		return usageError{s.inFlags(err)}
+	}
+	return err
 }
 
 // flagPatience is how long the start waits for parsers so that a wrong --parser is said before the gateway

@@ -168,7 +168,13 @@ func (f *format) canParseThis(head []byte) sdk.Verdict {
 	case t.closed:
 		return sdk.No
 	}
-	body := f.skip(head[t.n:])
+	return f.beginsBody(head[t.n:])
+}
+
+// beginsBody reports whether text may follow the tag that opens a function: a parameter, its end, or
+// arguments in JSON.
+func (f *format) beginsBody(text []byte) sdk.Verdict {
+	body := f.skip(text)
 	if f.jsonArgs && len(body) > 0 && body[0] == '{' {
 		return sdk.Yes
 	}

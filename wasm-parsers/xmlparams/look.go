@@ -200,11 +200,7 @@ func (p *parser) lookCall(b []byte) sdk.Verdict {
 	case t.closed:
 		return sdk.Yes
 	}
-	body := p.skip(b[t.n:])
-	if p.jsonArgs && len(body) > 0 && body[0] == '{' {
-		return sdk.Yes
-	}
-	return markup.MatchAny(body, p.param.open, p.funcClose)
+	return p.beginsBody(b[t.n:])
 }
 
 // waitTag is for half a tag of a parameter: at the end of the output it closes the
