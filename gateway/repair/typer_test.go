@@ -44,22 +44,25 @@ func TestTyper(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			for size := 1; size <= len(c.in); size++ {
-				var typer repair.Typer
-				var heard log
-				var out []byte
-				typer.Begin(tool, nil, 0)
-				for _, piece := range cut(c.in, size, size) {
-					out = append(out, typer.Read([]byte(piece), &heard)...)
-				}
-				if string(out) != c.out || typer.Changed() != (c.in != c.out) {
-					t.Fatalf("%s in pieces of %d: got %s, %v, want %s", c.in, size, out, typer.Changed(), c.out)
-				}
-				if heard.Builder.String() != c.heard {
-					t.Fatalf("%s in pieces of %d: heard %q, want %q", c.in, size, heard.Builder.String(), c.heard)
-				}
-			}
+			readsAs(t, tool, nil, 0, c.in, c.out, c.heard)
 		})
+	}
+}
+
+// readsAs holds what a Typer makes of a text, and what it tells, in pieces of every size.
+func readsAs(t *testing.T, tool *abi.Tool, root *repair.Shape, maxDepth int, in, want, told string) {
+	t.Helper()
+	for size := 1; size <= len(in); size++ {
+		var typer repair.Typer
+		var heard log
+		var out []byte
+		typer.Begin(tool, root, maxDepth)
+		for _, piece := range cut(in, size, size) {
+			out = append(out, typer.Read([]byte(piece), &heard)...)
+		}
+		if string(out) != want || typer.Changed() != (in != want) || heard.Builder.String() != told {
+			t.Fatalf("%s in pieces of %d: got %s, %v, heard %q\nwant %s, heard %q", in, size, out, typer.Changed(), heard.Builder.String(), want, told)
+		}
 	}
 }
 
@@ -83,18 +86,7 @@ func TestTyperInside(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			for size := 1; size <= len(c.in); size++ {
-				var typer repair.Typer
-				var heard log
-				var out []byte
-				typer.Begin(tool, root, 128)
-				for _, piece := range cut(c.in, size, size) {
-					out = append(out, typer.Read([]byte(piece), &heard)...)
-				}
-				if string(out) != c.out || typer.Changed() != (c.in != c.out) || heard.Builder.String() != c.heard {
-					t.Fatalf("%s in pieces of %d: got %s, %v, heard %q\nwant %s, heard %q", c.in, size, out, typer.Changed(), heard.Builder.String(), c.out, c.heard)
-				}
-			}
+			readsAs(t, tool, root, 128, c.in, c.out, c.heard)
 		})
 	}
 }
