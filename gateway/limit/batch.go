@@ -261,6 +261,12 @@ func (p *pool) want(now int64, h Holds) (w want, some bool) {
 // free is what is held and nobody has taken.
 func (o *batch) free() Amount { return o.held.minus(o.taken).minus(o.spent) }
 
+// lacks reports whether requests have more than is held.
+func (o *batch) lacks() bool {
+	free := o.free()
+	return free.Tokens < 0 || free.Nano < 0
+}
+
 // takes reports whether a request has room in the batch.
 func (o *batch) takes(now int64, hold Amount) bool {
 	s, free := o.pool.set, o.free()
@@ -361,7 +367,7 @@ func (b *Batches) Extend(ctx context.Context, l *Lease, holds Holds, force bool)
 	}
 	before := l.own
 	o.change(l, h, now) // before the Redis is asked, so that nobody else takes it
-	if free := o.free(); free.Tokens >= 0 && free.Nano >= 0 {
+	if !o.lacks() {
 		defer b.mu.Unlock()
 		return o.verdict(now), nil
 	}
@@ -374,8 +380,12 @@ func (b *Batches) Extend(ctx context.Context, l *Lease, holds Holds, force bool)
 		return v, err
 	}
 	b.mu.Lock()
-	defer b.mu.Unlock()
 	o.change(l, Holds{Hold: before.Hold.Most(h.Used), Used: h.Used}, now)
+	lacks := o.lacks()
+	b.mu.Unlock()
+	if lacks && err == nil { // what was used is used, though there is no room for it; if the Redis is not told now, it is soon
+		_, _ = b.grow(ctx, o, true)
+	}
 	return v, err
 }
 

@@ -145,6 +145,40 @@ func TestBatches(t *testing.T) {
 	}
 }
 
+// TestBatchesUsedBeyond has a request use more than it held while its budget has no room for that: it is refused, and what it has
+// used counts at once for all that come, also where its batch takes no more requests.
+func TestBatchesUsedBeyond(t *testing.T) {
+	t.Parallel()
+	limiter := limit.NewTended(limit.NewShared(client(t, redistest.Start(t)), newClock().now).Patient())
+	s := set(t, limit.Limit{Scope: key, Kind: limit.Money, Max: 1000, Window: limit.Total})
+	acquire := func(hold int64) *limit.Lease {
+		l, _, err := limiter.Acquire(t.Context(), s, fmt.Sprint("r", fresh.Add(1)), holds(hold, 0))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return l
+	}
+	var shared *limit.Lease
+	for range 10 {
+		if l := acquire(10); limit.InOpen(l) {
+			shared = l
+		}
+	}
+	if shared == nil {
+		t.Fatal("got no request in a batch")
+	}
+	limiter.GiveBack(s) // the batch is shut; 100 are held
+	if acquire(895) == nil {
+		t.Fatal("got refused what there is room for")
+	}
+	if v, err := limiter.Extend(t.Context(), shared, holds(17, 17), false); err != nil || v.Refusal == nil {
+		t.Fatalf("got %v and room for 1002 of 1000", err)
+	}
+	if acquire(3) != nil {
+		t.Error("got 3 admitted behind 1002 of 1000")
+	}
+}
+
 // TestBatchesTogether holds that gateways which all hold something ahead admit as much as there is and no more, that nothing is
 // lost, and that nothing is held in the end.
 func TestBatchesTogether(t *testing.T) {

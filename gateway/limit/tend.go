@@ -59,7 +59,7 @@ func (b *Batches) tend() bool {
 		}
 	}
 	for _, o := range b.closing {
-		if o.running == 0 || o.surplus() || now-o.told > Renew.Microseconds() {
+		if o.running == 0 || o.surplus() || o.lacks() || now-o.told > Renew.Microseconds() {
 			list = append(list, o)
 		}
 	}
