@@ -41,6 +41,11 @@ func (o *batch) surplus() bool {
 	return free.Tokens > 0 || free.Nano > 0 || o.requests > 0 && s.Has(Requests) || o.slots > o.running && s.Has(Concurrency)
 }
 
+// isDue reports whether the Redis is to be told of a batch that takes no more requests.
+func (o *batch) isDue(now int64) bool {
+	return o.running == 0 || o.surplus() || o.lacks() || now-o.told > Renew.Microseconds()
+}
+
 // tend shuts batches whose time is over, says what others have used, and of those that take no more requests gives back what they
 // do not need, renews them, and settles those whose requests have ended. It reports whether some are left.
 func (b *Batches) tend() bool {
@@ -59,7 +64,7 @@ func (b *Batches) tend() bool {
 		}
 	}
 	for _, o := range b.closing {
-		if o.running == 0 || o.surplus() || o.lacks() || now-o.told > Renew.Microseconds() {
+		if o.isDue(now) {
 			list = append(list, o)
 		}
 	}
