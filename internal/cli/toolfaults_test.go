@@ -69,7 +69,11 @@ func TestToolFaults(t *testing.T) {
 					}
 					return "I have seen it.", nil
 				})
-				g := serve(t, strings.Replace(shop.config(url, "m", "none", ""), "    untrusted: false", "    untrusted: false\n    timeout: 300ms", 1))
+				config := shop.config(url, "m", "none", "")
+				if tt.name == "hangs" {
+					config = strings.Replace(config, "    untrusted: false", "    untrusted: false\n    timeout: 300ms", 1)
+				}
+				g := serve(t, config)
 				r := g.chat(strings.Replace(askShop, `"stream":true`, `"stream":true,"stream_options":{"include_usage":true}`, 1))
 				a := readAnswer(t, r)
 				a.one(t, r, "stop")
