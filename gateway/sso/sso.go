@@ -275,8 +275,12 @@ func nameOf(claims map[string]any, subject string) string {
 	return subject[:min(len(subject), maxName)]
 }
 
-// role is the highest that the claim's values give.
+// role is the highest that the claim's values give. An address that the provider has not verified
+// gives none: anybody may have typed it (OpenID Connect Core, 5.7).
 func (g *Gate) role(claims map[string]any) Role {
+	if g.o.Claim == "email" && (claims["email_verified"] == false || claims["email_verified"] == "false") {
+		return ""
+	}
 	values := valuesOf(claims, g.o.Claim)
 	has := func(list []string) bool {
 		return slices.ContainsFunc(values, func(v string) bool { return slices.Contains(list, v) })
