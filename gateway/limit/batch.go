@@ -150,7 +150,7 @@ func (b *Batches) Acquire(ctx context.Context, s *Set, id string, holds Holds) (
 		b.mu.Unlock()
 		return b.alone(ctx, p, id, h)
 	}
-	o := &batch{pool: p, began: now, open: true, lease: lease, told: found.at, seen: found, parts: parts{held: w.Hold}, requests: w.requests, slots: w.slots,
+	o := &batch{pool: p, began: now, open: true, lease: lease, told: found.at, seen: found, said: w.Used, parts: parts{held: w.Hold}, requests: w.requests, slots: w.slots,
 		floors: make([]bucket, len(s.limits))}
 	p.open = o
 	l, v := o.take(id, found.at, h)
