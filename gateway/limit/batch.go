@@ -150,8 +150,8 @@ func (b *Batches) Acquire(ctx context.Context, s *Set, id string, holds Holds) (
 		b.mu.Unlock()
 		return b.alone(ctx, p, id, h)
 	}
-	o := &batch{pool: p, began: now, open: true, lease: lease, told: found.at, seen: found, said: w.Used, parts: parts{held: w.Hold}, requests: w.requests, slots: w.slots,
-		floors: make([]bucket, len(s.limits))}
+	o := &batch{pool: p, began: now, open: true, lease: lease, told: found.at, seen: found, said: w.Used, parts: parts{held: w.Hold},
+		requests: w.requests, slots: w.slots, floors: make([]bucket, len(s.limits))}
 	p.open = o
 	l, v := o.take(id, found.at, h)
 	if !b.awake {
@@ -391,6 +391,12 @@ func (b *Batches) Extend(ctx context.Context, l *Lease, holds Holds, force bool)
 	}
 	o.asked = o.asked.plus(more.beyond()) // nobody else takes it
 	b.mu.Unlock()
+	return b.ask(ctx, o, more)
+}
+
+// ask asks the Redis for what a request of a batch would like to have. One that is refused has what it had, and what it has used.
+func (b *Batches) ask(ctx context.Context, o *batch, more *ask) (Verdict, error) {
+	l := more.of
 	v, err := b.grow(ctx, o, more, false)
 	if v.Refusal != nil && err == nil && b.giveBack(l.set.group) {
 		v, err = b.grow(ctx, o, more, false)
