@@ -87,7 +87,7 @@ func TestBatchesRateModel(t *testing.T) {
 			"rhythm": func(t *rapid.T) { // few requests, and many at the end of the batch that is made for these
 				g, hold := gateways[rapid.IntRange(0, 1).Draw(t, "gateway")], rapid.Int64Range(0, mostHold).Draw(t, "hold")
 				few, many, pause := rapid.IntRange(1, 8).Draw(t, "few"), rapid.IntRange(1, 8).Draw(t, "many"), rapid.IntRange(1, 6).Draw(t, "pause")
-				for range rapid.IntRange(1, 10).Draw(t, "periods") {
+				for range rapid.IntRange(1, 4).Draw(t, "periods") {
 					burst(t, g, few, hold)
 					wait(30*time.Millisecond, pause)
 					burst(t, g, many, hold)
@@ -107,7 +107,7 @@ func TestBatchesRateModel(t *testing.T) {
 			},
 			"wait": func(t *rapid.T) {
 				wait(rapid.SampledFrom([]time.Duration{time.Millisecond, 11 * time.Millisecond, 50 * time.Millisecond}).Draw(t, "step"),
-					rapid.SampledFrom([]int{1, 1, 1, 4, 30}).Draw(t, "steps"))
+					rapid.SampledFrom([]int{1, 1, 1, 4, 12}).Draw(t, "steps"))
 			},
 		})
 	})
