@@ -10,7 +10,7 @@ import (
 // Attempts call it one after the other, and a judge while its attempt runs.
 type Meter interface {
 	// Begin is told of an attempt, whose request has so many bytes, before the upstream is. An error keeps it from
-	// the upstream.
+	// the upstream: then there was no attempt, and Ended is not told.
 	Begin(provider, model string, why Purpose, bytes int) error
 	// Came is told of text of a stream that the upstream has sent, in bytes. Of a whole answer Ended says it all.
 	Came(bytes int)

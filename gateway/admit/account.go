@@ -85,7 +85,12 @@ func (a *account) Begin(provider, model string, why gateway.Purpose, bytes int) 
 	if !again || a.hold.lease == nil {
 		return nil
 	}
-	return a.grow()
+	err := a.grow()
+	if err != nil { // it does not begin, and nobody will say that it has ended
+		a.current.running = false
+		a.rows.forget(&a.current.row)
+	}
+	return err
 }
 
 // note has the ledger know of an answer that runs, and what it has used at least.

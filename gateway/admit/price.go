@@ -1,7 +1,11 @@
 package admit
 
 import (
+	"math"
+	"math/bits"
+
 	"github.com/callgate/callgate/gateway"
+	"github.com/callgate/callgate/gateway/limit"
 	"github.com/callgate/callgate/gateway/usage"
 )
 
@@ -19,7 +23,22 @@ func (p *Assumed) Of(u gateway.Usage) (nano int64, priced bool) {
 	if p == nil {
 		return 0, false
 	}
-	return (int64(u.Input)*p.Input + int64(u.Output)*p.Output + 500_000) / 1_000_000, true
+	return sum(int64(u.Input), p.Input, int64(u.Output), p.Output, 1_000_000, 500_000), true
+}
+
+// sum is what tokens in and out cost, by prices for so many of them each; up is added before the division. Prices may be so high
+// that 64 bits do not hold the product.
+func sum(in, priceIn, out, priceOut, of, up int64) int64 {
+	high, low := bits.Mul64(uint64(max(in, 0)), uint64(max(priceIn, 0)))
+	more, least := bits.Mul64(uint64(max(out, 0)), uint64(max(priceOut, 0)))
+	low, carry := bits.Add64(low, least, 0)
+	high += more + carry
+	low, carry = bits.Add64(low, uint64(up), 0)
+	if high += carry; high >= uint64(of) {
+		return math.MaxInt64
+	}
+	nano, _ := bits.Div64(high, low, uint64(of))
+	return int64(min(nano, math.MaxInt64))
 }
 
 // pricing is what there is to know of prices. Both may be nil.
@@ -77,9 +96,9 @@ func (t *tariff) raise(p *pricing, target Target) {
 	t.in, t.out = max(t.in, in.nano), max(t.out, out.nano)
 }
 
-// of is what tokens cost, at this price.
+// of is what tokens cost, at this price; it is no more than a limit can have.
 func (t *tariff) of(in, out int64) int64 {
-	return (min(in, usage.MaxTokens)*t.in + min(out, usage.MaxTokens)*t.out + 999) / 1000
+	return min(sum(min(in, usage.MaxTokens), t.in, min(out, usage.MaxTokens), t.out, 1000, 999), limit.MaxAmount)
 }
 
 // bill is what a client is told that the answers to its request cost.

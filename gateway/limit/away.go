@@ -22,9 +22,10 @@ type Away struct {
 	mu       sync.Mutex
 	replicas int64     // gateways, as of when the Redis was last there
 	since    time.Time // it is away; zero: it is not
-	local    *Memory   // of this absence
+	local    *Memory   // of all absences; nil before the first
 	sets     map[*Set]*Set
-	known    map[string]int64 // of budgets: what is used, by the key of the window
+	known    amounts // of budgets: what is used
+	told     amounts // of budgets: what of that which local has, the Redis has been told
 	journal  []entry
 	lost     int64
 }
@@ -34,6 +35,20 @@ type entry struct {
 	lease   *Lease
 	used    Amount
 	release bool
+}
+
+// amounts are something of budgets, by the key of the window. They are bounded: others make room.
+type amounts map[string]int64
+
+// set sets that of a key.
+func (a amounts) set(key string, n int64) {
+	if _, ok := a[key]; !ok && len(a) >= maxKnown {
+		for one := range a {
+			delete(a, one)
+			break
+		}
+	}
+	a[key] = n
 }
 
 // Bounds of what is kept for an absence.
@@ -52,7 +67,7 @@ func NewAway(s *Shared, reserve bool, log *slog.Logger) *Away {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	a := &Away{shared: s, ahead: NewBatches(s, reserve), log: log, stop: make(chan struct{}), ended: make(chan struct{}), replicas: 1, known: map[string]int64{}}
+	a := &Away{shared: s, ahead: NewBatches(s, reserve), log: log, stop: make(chan struct{}), ended: make(chan struct{}), replicas: 1, known: amounts{}, told: amounts{}}
 	go a.follow()
 	return a
 }
@@ -114,7 +129,7 @@ func (a *Away) beat() {
 	}
 	a.mu.Lock()
 	back := !a.since.IsZero()
-	a.replicas, a.since, a.local, a.sets = max(n, 1), time.Time{}, nil, nil
+	a.replicas, a.since, a.sets = max(n, 1), time.Time{}, nil
 	a.mu.Unlock()
 	if back {
 		a.log.Info("limits: the Redis is back", "gateways", n)
@@ -128,12 +143,16 @@ func (a *Away) isUp() bool {
 	return a.since.IsZero()
 }
 
-// leaves notes that the Redis is away.
+// leaves notes that the Redis is away. What this gateway counts for itself goes on where it was at the end of the absence before: a Redis that
+// comes and goes does not give it a share anew each time.
 func (a *Away) leaves(err error) {
 	a.mu.Lock()
 	first := a.since.IsZero()
 	if first {
-		a.since, a.local, a.sets = time.Now(), NewMemory(nil), map[*Set]*Set{}
+		a.since, a.sets = time.Now(), map[*Set]*Set{}
+		if a.local == nil {
+			a.local = NewMemory(nil)
+		}
 	}
 	a.mu.Unlock()
 	if first {
@@ -165,7 +184,23 @@ func (a *Away) write(within time.Duration) {
 		}
 		a.mu.Lock()
 		a.journal = a.journal[1:] // others add at its end only
+		a.tells(&e)
 		a.mu.Unlock()
+	}
+}
+
+// tells notes what the Redis knows from now on of what was counted here. The caller has the lock.
+func (a *Away) tells(e *entry) {
+	l := e.lease
+	if l.local == nil {
+		return
+	}
+	for i := range l.set.limits {
+		if k := l.set.limits[i].Kind; k.IsBudget() {
+			key, n := l.place.keys[i], e.used.clamp().of(k)
+			a.known.set(key, a.known[key]+n)
+			a.told.set(key, a.told[key]+n)
+		}
 	}
 }
 
@@ -214,13 +249,7 @@ func (a *Away) learn(s *Set, v *Verdict) {
 		}
 		key := s.at(a.shared.now()).keys[i]
 		a.mu.Lock()
-		if _, ok := a.known[key]; !ok && len(a.known) >= maxKnown {
-			for one := range a.known {
-				delete(a.known, one)
-				break
-			}
-		}
-		a.known[key] = v.States[i].Used
+		a.known.set(key, v.States[i].Used)
 		a.mu.Unlock()
 	}
 }
@@ -249,10 +278,11 @@ func (a *Away) alone(ctx context.Context, s *Set, id string, holds Holds) (*Leas
 	if v.Refusal != nil || err != nil {
 		return nil, v, err
 	}
-	return &Lease{ID: id, set: s, place: s.at(a.shared.now()), local: lease, memory: local}, v, nil
+	return &Lease{ID: id, set: s, place: s.at(a.shared.now()), back: -1, local: lease, memory: local}, v, nil
 }
 
-// share is this gateway's part of the limits of a set.
+// share is this gateway's part of the limits of a set. What it has used of its part already, the Redis may have been told since: then that is
+// no part of it any more, and of what is left.
 func (a *Away) share(s *Set) *Set {
 	var limits []Limit
 	p := s.at(a.shared.now())
@@ -262,7 +292,7 @@ func (a *Away) share(s *Set) *Set {
 			continue
 		}
 		if l.Kind.IsBudget() {
-			l.Max = max(l.Max-a.known[p.keys[i]], 0) / a.replicas
+			l.Max = min(max(l.Max-a.known[p.keys[i]], 0)/a.replicas+a.told[p.keys[i]], MaxAmount)
 		} else {
 			l.Max = max(l.Max/a.replicas, 1)
 			if l.Burst > 0 { // 0 would be all of them
@@ -283,7 +313,12 @@ func (a *Away) share(s *Set) *Set {
 func (a *Away) Extend(ctx context.Context, l *Lease, holds Holds, force bool) (Verdict, error) {
 	if l.local != nil {
 		v, err := l.memory.Extend(ctx, l.local, holds, force)
-		v.Away = true
+		if v.Away = true; err == nil && a.isUp() { // it is back: from now on it counts what runs
+			_, err := a.shared.Extend(ctx, l, holds, true)
+			if gone(ctx, err) {
+				a.leaves(err)
+			}
+		}
 		return v, err
 	}
 	if !a.isUp() {

@@ -1,8 +1,13 @@
 package limit_test
 
 import (
+	"bufio"
 	"context"
 	"fmt"
+	"log/slog"
+	"net"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -14,11 +19,16 @@ import (
 // gatewayOf makes a limiter that stands the absence of a Redis.
 func gatewayOf(t *testing.T, s *redistest.Server) *limit.Away {
 	t.Helper()
+	return gatewayThatLogs(t, s, nil)
+}
+
+func gatewayThatLogs(t *testing.T, s *redistest.Server, log *slog.Logger) *limit.Away {
+	t.Helper()
 	c, err := redis.Open(redis.Options{URL: s.URL(), KeyPrefix: s.KeyPrefix()})
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := limit.NewAway(limit.NewShared(c, nil).Patient(), true, nil)
+	a := limit.NewAway(limit.NewShared(c, nil).Patient(), true, log)
 	t.Cleanup(func() {
 		a.Close()
 		c.Close()
@@ -142,5 +152,111 @@ func TestAwayRunning(t *testing.T) {
 	_, v, err := a.Acquire(t.Context(), limits, "next", holds(10, 0))
 	if err != nil || v.States[0].Used != 360 || v.States[0].Held != 10 || v.States[1].Used != 1 {
 		t.Errorf("got %+v, error %v, want 350 spent, 10 held, 1 running", v.States, err)
+	}
+}
+
+// command sends a Redis a command that a client of this package has no use for.
+func command(t *testing.T, s *redistest.Server, line string) {
+	t.Helper()
+	conn, err := net.Dial("tcp", strings.TrimPrefix(s.URL(), "redis://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if _, err := fmt.Fprintf(conn, "%s\r\n", line); err != nil {
+		t.Fatal(err)
+	}
+	if answer, err := bufio.NewReader(conn).ReadString('\n'); err != nil || answer != "+OK\r\n" {
+		t.Fatalf("%s: got %q, error %v", line, answer, err)
+	}
+}
+
+// returns counts how often a gateway's log says that the Redis is back.
+type returns struct {
+	slog.Handler
+	n atomic.Int64
+}
+
+func (r *returns) Enabled(context.Context, slog.Level) bool { return true }
+
+func (r *returns) Handle(_ context.Context, record slog.Record) error {
+	if strings.Contains(record.Message, "is back") {
+		r.n.Add(1)
+	}
+	return nil
+}
+
+// TestAwayComesAndGoes has a Redis that says it is there, and then takes no request's limits, again and again: the gateway has its share
+// of what was left once, and not anew each time.
+func TestAwayComesAndGoes(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t, "--appendonly", "yes")
+	log := &returns{Handler: slog.DiscardHandler}
+	a := gatewayThatLogs(t, s, slog.New(log))
+	limits := set(t, limit.Limit{Scope: key, Kind: limit.Money, Max: 1000, Window: limit.Total, Away: limit.LocalShare},
+		limit.Limit{Scope: key, Kind: limit.Requests, Max: 1000, Per: 24 * time.Hour}, limit.Limit{Scope: key, Kind: limit.Concurrency, Max: 10})
+	if n, _ := admit(t, a, limits, 20); n != 20 { // 200 of 1000
+		t.Fatalf("got %d admitted, want 20", n)
+	}
+	command(t, s, "ACL SETUSER default resetkeys ~*:gateways")
+	until(t, "four returns", func() bool { admit(t, a, limits, 20); return log.n.Load() >= 4 })
+	command(t, s, "ACL SETUSER default allkeys")
+	until(t, "the journal", func() bool { st := a.AwayStats(); return st.Up && st.Journal == 0 })
+	_, v := admit(t, a, limits, 1)
+	if used := v.States[0].Used; v.Away || used != 1000 {
+		t.Errorf("got %d spent of 1000, want all: %+v", used, v)
+	}
+	if st := v.States[1]; st.Used < 99 || st.Used > 101 {
+		t.Errorf("got %+v, want 100 requests", st)
+	}
+}
+
+// TestAwayLongRate holds that what a rate has let pass in an absence that is longer than its time fills its bucket, and no more.
+func TestAwayLongRate(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t, "--appendonly", "yes")
+	a := gatewayOf(t, s)
+	limits := set(t, limit.Limit{Scope: key, Kind: limit.Tokens, Max: 1000, Per: time.Second}, limit.Limit{Scope: key, Kind: limit.Requests, Max: 100, Per: time.Second})
+	admit(t, a, limits, 1)
+	s.Stop()
+	until(t, "three seconds' tokens", func() bool { admit(t, a, limits, 10); return a.AwayStats().Journal >= 300 })
+	s.Restart()
+	until(t, "the journal", func() bool { st := a.AwayStats(); return st.Up && st.Journal == 0 })
+	_, v := admit(t, a, limits, 1)
+	if st := v.States; v.Away || st[0].Used > 1000+10 || st[1].Used > 100+1 {
+		t.Errorf("got %+v, want full buckets at most", v)
+	}
+}
+
+// TestAwayRunsOn holds that a request that began while the Redis was away, and runs on when it is back, is held there once it is renewed.
+func TestAwayRunsOn(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t, "--appendonly", "yes")
+	a := gatewayOf(t, s)
+	limits := set(t, limit.Limit{Scope: key, Kind: limit.Money, Max: 1000, Window: limit.Total}, limit.Limit{Scope: key, Kind: limit.Concurrency, Max: 5},
+		limit.Limit{Scope: key, Kind: limit.Tokens, Max: 1000, Per: 24 * time.Hour})
+	admit(t, a, limits, 1)
+	s.Stop()
+	l, v, err := a.Acquire(t.Context(), limits, "runs", holds(100, 5))
+	if err != nil || l == nil || !v.Away {
+		t.Fatalf("got %+v, error %v", v, err)
+	}
+	s.Restart()
+	until(t, "the return", func() bool { return a.AwayStats().Up })
+	for range 2 {
+		if _, err := a.Extend(t.Context(), l, holds(200, 150), true); err != nil {
+			t.Fatal(err)
+		}
+	}
+	next, v, err := a.Acquire(t.Context(), limits, "next", holds(1, 0))
+	if st := v.States; err != nil || st[0].Used != 211 || st[0].Held != 201 || st[1].Used != 2 || st[2].Used < 210 {
+		t.Errorf("got %+v, error %v, want 10 spent, 201 held, 2 that run", st, err)
+	}
+	_ = a.Settle(t.Context(), l, limit.Amount{Nano: 170, Tokens: 170})
+	_ = a.Settle(t.Context(), next, limit.Amount{Nano: 1, Tokens: 1})
+	until(t, "the journal", func() bool { return a.AwayStats().Journal == 0 })
+	_, v, err = a.Acquire(t.Context(), limits, "last", holds(1, 0))
+	if st := v.States; err != nil || st[0].Used != 182 || st[0].Held != 1 || st[1].Used != 1 {
+		t.Errorf("got %+v, error %v, want 181 spent, 1 held, 1 that runs", st, err)
 	}
 }

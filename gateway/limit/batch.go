@@ -29,8 +29,9 @@ const (
 	// So what a gateway holds ahead is never more than what the set has used in such a time; and since no use runs out of a
 	// rate before it is one, the rate lets pass at most what it has in that time beyond its limit.
 	ahead = 200 * time.Millisecond
-	// fewest is how many requests a batch is made for, and spare for how many more at a time than there were.
-	fewest, spare = 4, 8
+	// fewest is how many requests a batch is made for, and spare for how many more at a time than there were. No batch has more than most at
+	// a time: each is a value on the script's stack, which has room for 8000.
+	fewest, spare, most = 4, 8, 1000
 	// ample is how many times what a batch holds must be left of a rate or budget; amply that of requests at a time, which it gives back.
 	ample, amply = 10, 3
 	// tending is how often batches are looked at, at least: a gateway that is killed takes along what was used since. together is for how many
@@ -58,7 +59,8 @@ type period struct {
 	hold           Amount
 }
 
-// batch is a lease that requests share. What is held is taken by requests that run, spent by those that have ended, or free.
+// batch is a lease that requests share. What is held is taken by requests that run, spent by those that have ended, or free. What is
+// asked for is free for nobody, and not held before the Redis has said so.
 type batch struct {
 	pool  *pool
 	began int64 // µs
@@ -68,15 +70,22 @@ type batch struct {
 	lease   *Lease
 
 	// The lock of all that follows is that of the Batches.
-	told               int64 // when the Redis was, µs
-	gone               bool  // it is settled
-	seen               seen  // what limits had when the Redis was told last
-	held, taken, spent Amount
-	used, said         Amount // used so far by those that run; what the Redis was told of all that was used
-	requests           int64  // that may yet come
-	slots, running     int64
+	told int64 // when the Redis was, µs; 0: nobody knows what it has heard
+	gone bool  // it is settled
+	seen seen  // what limits had when the Redis was told last
+	parts
+	said           Amount // what the Redis was told of all that was used
+	requests       int64  // that may yet come
+	slots, running int64
 	// floors are what the batch's own requests alone would have left in each rate, since what is free must not run out of it.
 	floors []bucket
+}
+
+// parts are what becomes of that which a batch holds.
+type parts struct {
+	held, taken, spent Amount
+	asked              Amount // beyond what is held, by those that the Redis has not answered yet
+	used               Amount // so far, by those that run
 }
 
 // NewBatches makes Batches; without reserve each request asks for itself. The caller closes it.
@@ -141,8 +150,8 @@ func (b *Batches) Acquire(ctx context.Context, s *Set, id string, holds Holds) (
 		b.mu.Unlock()
 		return b.alone(ctx, p, id, h)
 	}
-	o := &batch{pool: p, began: now, open: true, lease: lease, told: found.at, seen: found, held: w.Hold, requests: w.requests, slots: w.slots,
-		floors: make([]bucket, len(s.limits))}
+	o := &batch{pool: p, began: now, open: true, lease: lease, told: found.at, seen: found, said: w.Used, parts: parts{held: w.Hold},
+		requests: w.requests, slots: w.slots, floors: make([]bucket, len(s.limits))}
 	p.open = o
 	l, v := o.take(id, found.at, h)
 	if !b.awake {
@@ -239,7 +248,7 @@ func (p *pool) want(now int64, h Holds) (w want, some bool) {
 	if age := now - p.seen.at; p.opening || like.requests < fewest || age < 0 || age > time.Second.Microseconds() {
 		return w, false
 	}
-	w = want{Holds: Holds{Hold: like.hold.plus(h.Hold).clamp(), Used: h.Used}, requests: like.requests + 1, slots: like.peak + like.peak/4 + spare}
+	w = want{Holds: Holds{Hold: like.hold.plus(h.Hold).clamp(), Used: h.Used}, requests: like.requests + 1, slots: min(like.peak+like.peak/4+spare, most)}
 	for i := range p.set.limits {
 		l := &p.set.limits[i]
 		has, n := p.seen.pairs[i], w.of(l.Kind)
@@ -259,13 +268,19 @@ func (p *pool) want(now int64, h Holds) (w want, some bool) {
 }
 
 // free is what is held and nobody has taken.
-func (o *batch) free() Amount { return o.held.minus(o.taken).minus(o.spent) }
+func (p *parts) free() Amount { return p.held.minus(p.needs()).minus(p.asked) }
+
+// needs is what is taken or spent.
+func (p *parts) needs() Amount { return p.taken.plus(p.spent) }
 
 // lacks reports whether requests have more than is held.
-func (o *batch) lacks() bool {
-	free := o.free()
-	return free.Tokens < 0 || free.Nano < 0
+func (p *parts) lacks() bool {
+	needs := p.needs()
+	return needs.Tokens > p.held.Tokens || needs.Nano > p.held.Nano
 }
+
+// wasUsed is what was used so far.
+func (p *parts) wasUsed() Amount { return p.spent.plus(p.used) }
 
 // takes reports whether a request has room in the batch.
 func (o *batch) takes(now int64, hold Amount) bool {
@@ -358,55 +373,101 @@ func (b *Batches) Extend(ctx context.Context, l *Lease, holds Holds, force bool)
 		}
 		return v, err
 	}
-	h := holds.bounded().only(l.set)
-	now := b.shared.now()
+	more := &ask{of: l, to: holds.bounded().only(l.set), now: b.shared.now()}
 	b.mu.Lock()
 	if l.over {
 		b.mu.Unlock()
 		return Verdict{}, errOver
 	}
-	before := l.own
-	o.change(l, h, now) // before the Redis is asked, so that nobody else takes it
-	if !o.lacks() {
+	if more.fits(o.free()) {
 		defer b.mu.Unlock()
-		return o.verdict(now), nil
+		o.change(l, more.to, more.now)
+		return o.verdict(more.now), nil
 	}
+	if force { // it has it whatever the Redis says
+		o.change(l, more.to, more.now)
+		b.mu.Unlock()
+		return b.grow(ctx, o, nil, true)
+	}
+	o.asked = o.asked.plus(more.beyond()) // nobody else takes it
 	b.mu.Unlock()
-	v, err := b.grow(ctx, o, force)
+	return b.ask(ctx, o, more)
+}
+
+// ask asks the Redis for what a request of a batch would like to have. One that is refused has what it had, and what it has used.
+func (b *Batches) ask(ctx context.Context, o *batch, more *ask) (Verdict, error) {
+	l := more.of
+	v, err := b.grow(ctx, o, more, false)
 	if v.Refusal != nil && err == nil && b.giveBack(l.set.group) {
-		v, err = b.grow(ctx, o, force)
+		v, err = b.grow(ctx, o, more, false)
 	}
-	if v.Refusal == nil && err == nil || force {
-		return v, err
+	if v.Refusal == nil && err == nil {
+		return v, nil
 	}
 	b.mu.Lock()
-	o.change(l, Holds{Hold: before.Hold.Most(h.Used), Used: h.Used}, now)
+	o.asked = o.asked.minus(more.beyond())
+	o.change(l, Holds{Hold: l.own.Hold.Most(more.to.Used), Used: more.to.Used}, more.now)
 	lacks := o.lacks()
 	b.mu.Unlock()
 	if lacks && err == nil { // what was used is used, though there is no room for it; if the Redis is not told now, it is soon
-		_, _ = b.grow(ctx, o, true)
+		_, _ = b.grow(ctx, o, nil, true)
 	}
 	return v, err
 }
 
-// grow has a batch hold what its requests have taken.
-func (b *Batches) grow(ctx context.Context, o *batch, force bool) (Verdict, error) {
+// ask is what a request asks for that wants to hold more than its batch has free, unless there is no room. Until the Redis has said that there is,
+// the request has what it had: a batch that is told of for another reason does not hold it.
+type ask struct {
+	of  *Lease
+	to  Holds
+	now int64 // when it was asked for, µs
+}
+
+// beyond is how much more that is.
+func (a *ask) beyond() Amount {
+	more := a.to.Hold.minus(a.of.own.Hold)
+	return more.Most(Amount{})
+}
+
+// fits reports whether there is that much; who wants no more has room.
+func (a *ask) fits(free Amount) bool {
+	more := a.beyond()
+	return more.Tokens <= max(free.Tokens, 0) && more.Nano <= max(free.Nano, 0)
+}
+
+// grow has a batch hold what its requests have taken, and what one asks for; nil is nothing.
+func (b *Batches) grow(ctx context.Context, o *batch, more *ask, force bool) (Verdict, error) {
 	o.telling.Lock()
 	defer o.telling.Unlock()
 	b.mu.Lock()
-	w := o.wants(o.held.Most(o.taken.plus(o.spent)), o.slots)
+	w := o.wants(o.held.Most(o.needs()), o.slots)
+	if more != nil {
+		w.Hold = o.held.Most(o.needs().plus(more.beyond()))
+		w.Used = w.Used.plus(more.to.Used.minus(more.of.own.Used))
+		w.Holds = w.bounded()
+	}
 	o.lease.floors = nil // nothing is given back
 	b.mu.Unlock()
 	v, found, err := b.shared.extend(ctx, o.lease, w, 0, force)
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if err == nil {
-		o.seen, o.told, o.said = found, found.at, w.Used
-		if v.Refusal == nil || force {
-			o.held = w.Hold
-		}
+	if o.note(found, w.Used, err); err != nil || v.Refusal != nil && !force {
+		return v, err
 	}
-	return v, err
+	if o.held = w.Hold; more != nil {
+		o.asked = o.asked.minus(more.beyond())
+		o.change(more.of, more.to, more.now)
+	}
+	return v, nil
+}
+
+// note notes what the Redis was told of, and has said; with an error nobody knows whether it has heard.
+func (o *batch) note(found seen, used Amount, err error) {
+	if err != nil {
+		o.told = 0
+		return
+	}
+	o.seen, o.told, o.said = found, found.at, used
 }
 
 // waiting is how many batches are to be settled yet.
@@ -420,9 +481,6 @@ func (b *Batches) waiting() (n int) {
 	}
 	return n
 }
-
-// wasUsed is what was used so far.
-func (o *batch) wasUsed() Amount { return o.spent.plus(o.used) }
 
 // wants is what the lease of a batch is to have from now on.
 func (o *batch) wants(hold Amount, slots int64) want {

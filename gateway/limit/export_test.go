@@ -37,3 +37,6 @@ func (b *Batches) Closing() bool {
 
 // InOpen reports whether a lease is part of a batch that takes requests.
 func InOpen(l *Lease) bool { return l != nil && l.batch != nil && l.batch.open }
+
+// InBatch reports whether a lease is part of a batch.
+func InBatch(l *Lease) bool { return l.batch != nil }

@@ -88,6 +88,7 @@ if op == 'settle' or op == 'release' then
     if l.kind == 'r' then
       if l[5] ~= 0 then
         level(l)
+        if seen == 0 then l[5] = math.min(l[5], math.max(l[3] - l.level, 0)) end -- it was used at a time that nobody knows: no more than fills the bucket
         keep(l, l[5])
       end
     elseif l.kind == 'c' then

@@ -72,7 +72,7 @@ type Lease struct {
 	seen  int64  // when that was, by the Redis's clock, µs
 	sure  bool   // that it was acquired
 	over  bool   // it was settled
-	// back is how many requests rates get back at its end, and floors what is left in each rate at least; nil for nothing.
+	// back is how many requests rates get back at its end, below 0 how many they have not heard of, and floors what is left in each rate at least; nil for nothing.
 	back   int64
 	floors []int64
 	// batch is the one that it is part of, with its own hold; nil if it is alone.

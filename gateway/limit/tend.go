@@ -41,9 +41,10 @@ func (o *batch) surplus() bool {
 	return free.Tokens > 0 || free.Nano > 0 || o.requests > 0 && s.Has(Requests) || o.slots > o.running && s.Has(Concurrency)
 }
 
-// isDue reports whether the Redis is to be told of a batch that takes no more requests.
+// isDue reports whether the Redis is to be told of a batch that takes no more requests: also if the clock was put back.
 func (o *batch) isDue(now int64) bool {
-	return o.running == 0 || o.surplus() || o.lacks() || now-o.told > Renew.Microseconds()
+	age := now - o.told
+	return o.running == 0 || o.surplus() || o.lacks() || o.said != o.wasUsed() || age < 0 || age > Renew.Microseconds()
 }
 
 // tend shuts batches whose time is over, says what others have used, and of those that take no more requests gives back what they
@@ -100,7 +101,7 @@ func (b *Batches) tell(ctx context.Context, o *batch) {
 	open := o.open
 	b.mu.Unlock()
 	if open { // it may be shut meanwhile, and is told of again then
-		_, _ = b.grow(ctx, o, true)
+		_, _ = b.grow(ctx, o, nil, true)
 		return
 	}
 	o.telling.Lock()
@@ -115,7 +116,7 @@ func (b *Batches) tell(ctx context.Context, o *batch) {
 			o.lease.floors[i] = o.floor(i, now)
 		}
 	}
-	w := o.wants(o.taken.plus(o.spent), o.running)
+	w := o.wants(o.needs(), o.running)
 	if !ended {
 		o.held, o.slots = w.Hold, w.slots // also if the Redis does not answer: it is not given back twice
 	}
@@ -130,9 +131,7 @@ func (b *Batches) tell(ctx context.Context, o *batch) {
 		return
 	}
 	_, found, err := b.shared.extend(ctx, o.lease, w, back, true)
-	if err == nil {
-		b.mu.Lock()
-		defer b.mu.Unlock()
-		o.seen, o.told, o.said = found, found.at, w.Used
-	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	o.note(found, w.Used, err)
 }
