@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -80,7 +81,7 @@ type Plugin struct {
 // loopback are asked over plain HTTP. Credentials are those of docker login.
 func Pull(ctx context.Context, ref Ref, dir string) (*Plugin, error) {
 	if dir == "" || ref.layout != "" {
-		source, err := ref.open(ctx)
+		source, err := ref.open()
 		if err != nil {
 			return nil, err
 		}
@@ -88,7 +89,7 @@ func Pull(ctx context.Context, ref Ref, dir string) (*Plugin, error) {
 	}
 	kept := ref
 	kept.layout = filepath.Join(dir, ref.digest.Encoded())
-	if source, err := kept.open(ctx); err == nil {
+	if source, err := kept.open(); err == nil {
 		if p, err := ref.read(ctx, source); err == nil {
 			return p, nil
 		}
@@ -96,7 +97,7 @@ func Pull(ctx context.Context, ref Ref, dir string) (*Plugin, error) {
 	if err := ref.copy(ctx, kept.layout); err != nil {
 		return nil, err
 	}
-	source, err := kept.open(ctx)
+	source, err := kept.open()
 	if err != nil {
 		return nil, err
 	}
@@ -104,13 +105,10 @@ func Pull(ctx context.Context, ref Ref, dir string) (*Plugin, error) {
 }
 
 // open opens where a plugin is.
-func (r Ref) open(ctx context.Context) (oras.ReadOnlyTarget, error) {
+func (r Ref) open() (oras.ReadOnlyTarget, error) {
 	if r.layout != "" {
-		store, err := oci.NewFromFS(ctx, plainfile.DirFS(r.layout))
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", r.layout, err)
-		}
-		return store, nil
+		files := plainfile.DirFS(r.layout)
+		return blobs{oci.NewStorageFromFS(files), files}, nil
 	}
 	repository, err := remote.NewRepository(r.repository)
 	if err != nil {
@@ -125,9 +123,33 @@ func (r Ref) open(ctx context.Context) (oras.ReadOnlyTarget, error) {
 	return repository, nil
 }
 
+// blobs are the files of a layout. Its index is not read: that names manifests as its writer likes,
+// also one by the digest of another.
+type blobs struct {
+	*oci.ReadOnlyStorage
+
+	files fs.FS
+}
+
+// Resolve implements oras.ReadOnlyTarget, for digests alone.
+func (b blobs) Resolve(_ context.Context, reference string) (ocispec.Descriptor, error) {
+	d, err := digest.Parse(reference)
+	if err != nil {
+		return ocispec.Descriptor{}, err
+	}
+	info, err := fs.Stat(b.files, path.Join(ocispec.ImageBlobsDir, d.Algorithm().String(), d.Encoded()))
+	if err != nil {
+		return ocispec.Descriptor{}, err
+	}
+	return ocispec.Descriptor{MediaType: ocispec.MediaTypeImageManifest, Digest: d, Size: info.Size()}, nil
+}
+
 // read takes the plugin out of a place. Each part is checked against its digest and size.
 func (r Ref) read(ctx context.Context, source oras.ReadOnlyTarget) (*Plugin, error) {
-	_, text, err := oras.FetchBytes(ctx, source, r.digest.String(), oras.FetchBytesOptions{MaxBytes: maxManifest})
+	d, text, err := oras.FetchBytes(ctx, source, r.digest.String(), oras.FetchBytesOptions{MaxBytes: maxManifest})
+	if err == nil && d.Digest != r.digest {
+		err = fmt.Errorf("its digest is %s", d.Digest)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: the manifest: %w", r, err)
 	}
@@ -200,7 +222,7 @@ func (r Ref) String() string {
 
 // copy copies the plugin into a layout, which is there only when it is whole.
 func (r Ref) copy(ctx context.Context, layout string) error {
-	source, err := r.open(ctx)
+	source, err := r.open()
 	if err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -91,6 +92,70 @@ func TestLayout(t *testing.T) {
 	}
 	if _, err := pull(t, "oci:"+filepath.Join(dir, "nowhere")+"@"+good.String(), ""); err == nil {
 		t.Error("of a directory that is not there: got no error")
+	}
+}
+
+// The list of what a layout holds is as little to be believed as a tag: it may give the digest to
+// another manifest, or have one that takes all memory.
+func TestLyingIndex(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ name, index string }{
+		{"a manifest under the digest of another", `{"schemaVersion":2,"manifests":[{"mediaType":%q,"digest":%[2]q,"size":%[3]d,"annotations":{"org.opencontainers.image.ref.name":%[4]q}}]}`},
+		{"a manifest without an end", `{"schemaVersion":2,"manifests":[{"mediaType":%q,"digest":%[2]q,"size":1125899906842624}]}`},
+		{"none at all", ``},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			layout, err := store.New(dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			good := push(t, layout, layer{"mine.wasm", "application/wasm", wasm})
+			evil := push(t, layout, layer{"mine.wasm", "application/wasm", []byte("something else")})
+			info, err := os.Stat(filepath.Join(dir, "blobs", "sha256", evil.Encoded()))
+			if err != nil {
+				t.Fatal(err)
+			}
+			index := tt.index
+			if index != "" {
+				index = fmt.Sprintf(index, ocispec.MediaTypeImageManifest, evil, info.Size(), good)
+			}
+			if err := os.WriteFile(filepath.Join(dir, "index.json"), []byte(index), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			p, err := pull(t, "oci:"+dir+"@"+good.String(), "")
+			if err != nil || !bytes.Equal(p.Wasm, wasm) {
+				t.Errorf("got %+v, %v, want what the digest is of", p, err)
+			}
+		})
+	}
+}
+
+// A file that is not what its name says is not the plugin.
+func TestDamagedLayout(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	layout, err := store.New(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	good := push(t, layout, layer{"mine.wasm", "application/wasm", wasm})
+	for _, of := range []digest.Digest{digest.FromBytes(wasm), good} {
+		name := filepath.Join(dir, "blobs", "sha256", of.Encoded())
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chmod(name, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(name, bytes.ToUpper(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if p, err := pull(t, "oci:"+dir+"@"+good.String(), ""); err == nil {
+			t.Errorf("with %s damaged: got %+v, want an error", of, p)
+		}
 	}
 }
 
