@@ -4,9 +4,12 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/opencontainers/go-digest"
@@ -157,6 +160,54 @@ func TestDamagedLayout(t *testing.T) {
 			t.Errorf("with %s damaged: got %+v, want an error", of, p)
 		}
 	}
+}
+
+// Gateways that start at once and share a cache all get the plugin, and keep one copy of it.
+func TestPullAtOnce(t *testing.T) {
+	t.Parallel()
+	served := t.TempDir()
+	layout, err := store.New(served)
+	if err != nil {
+		t.Fatal(err)
+	}
+	good := push(t, layout, layer{"mine.wasm", "application/wasm", wasm})
+	server := httptest.NewServer(registryOf(served))
+	defer server.Close()
+	name := strings.TrimPrefix(server.URL, "http://") + "/me/mine@" + good.String()
+	for range 20 {
+		dir := t.TempDir()
+		var all sync.WaitGroup
+		for range 8 {
+			all.Go(func() {
+				ref, err := oci.Parse(name)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if p, err := oci.Pull(t.Context(), ref, dir); err != nil || !bytes.Equal(p.Wasm, wasm) {
+					t.Errorf("got %+v, %v", p, err)
+				}
+			})
+		}
+		all.Wait()
+		if left, err := os.ReadDir(dir); err != nil || len(left) != 1 {
+			t.Errorf("%d entries are left, %v, want 1", len(left), err)
+		}
+	}
+}
+
+// registryOf serves the blobs of a layout as a registry does.
+func registryOf(dir string) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, hex, ok := strings.Cut(r.URL.Path, "/sha256:")
+		if !ok {
+			return
+		}
+		if strings.Contains(r.URL.Path, "/manifests/") {
+			w.Header().Set("Content-Type", ocispec.MediaTypeImageManifest)
+		}
+		http.ServeFile(w, r, filepath.Join(dir, "blobs", "sha256", hex))
+	})
 }
 
 // A registry cannot make the gateway fetch without an end.
