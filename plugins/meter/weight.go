@@ -8,6 +8,7 @@ package meter
 // program of Zig a function has 107,000 blocks × locals.
 const (
 	maxTypes        = 1000
+	maxValues       = 1000 // parameters and results of a function, as browsers have it
 	maxFuncs        = 50_000
 	maxBody         = 1 << 20     // bytes of a function
 	maxBlocks       = 10_000      // of a function
