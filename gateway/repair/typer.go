@@ -286,7 +286,10 @@ func (t *Typer) find() {
 		name = decoded
 	}
 	if l := &t.levels[len(t.levels)-1]; l.shape != nil {
-		t.shape = l.shape.Members[string(name)]
+		named := false
+		if t.shape, named = l.shape.Members[string(name)]; !named {
+			t.shape = l.shape.Others
+		}
 	}
 	if t.tool == nil || !t.outermost() {
 		return
