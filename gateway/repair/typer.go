@@ -286,8 +286,8 @@ func (t *Typer) find() {
 		name = decoded
 	}
 	if l := &t.levels[len(t.levels)-1]; l.shape != nil {
-		named := false
-		if t.shape, named = l.shape.Members[string(name)]; !named {
+		member, named := l.shape.Members[string(name)]
+		if t.shape = member; !named {
 			t.shape = l.shape.Others
 		}
 	}

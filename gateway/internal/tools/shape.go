@@ -131,17 +131,15 @@ func (s *shaper) others(at wire.Span, list *[]wire.Span, depth int) (known bool)
 		*list = append(*list, v)
 	}
 	known = true
-	for _, key := range [...]string{"$ref", "allOf", "anyOf", "oneOf"} {
-		v := s.find(at, key)
-		switch target, ok := s.resolve(wire.Unquote(v.Of(s.text))); {
-		case key != "$ref":
-			s.each(v, func(sub wire.Span) {
-				before := len(*list)
-				known = s.others(sub, list, depth-1) && known && (key == "allOf" || len(*list) > before || s.closed(sub, depth-1))
-			})
-		case ok:
-			known = s.others(target, list, depth-1) && known
-		}
+	if target, ok := s.resolve(wire.Unquote(s.find(at, "$ref").Of(s.text))); ok {
+		known = s.others(target, list, depth-1)
+	}
+	s.each(s.find(at, "allOf"), func(sub wire.Span) { known = s.others(sub, list, depth-1) && known })
+	for _, key := range [...]string{"anyOf", "oneOf"} {
+		s.each(s.find(at, key), func(sub wire.Span) {
+			before := len(*list)
+			known = s.others(sub, list, depth-1) && known && (len(*list) > before || s.closed(sub, depth-1))
+		})
 	}
 	return known
 }
