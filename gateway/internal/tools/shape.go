@@ -92,10 +92,19 @@ func (s *shaper) any(places []wire.Span) *repair.Shape {
 	return s.shape(places, of)
 }
 
+// afford counts the bytes of a schema that another one leads to, and reports whether it may be looked at:
+// a hundred that refer to each other can be come to in a hundred million ways.
+func (s *shaper) afford(at wire.Span, depth int) bool {
+	if depth < maxSchemaDepth { // those of the first are counted with its value
+		*s.left -= at.End - at.Start
+	}
+	return *s.left > 0
+}
+
 // elements adds the schemas of the elements of an array that the schema at a place describes, or those
 // that it refers to or is made of. It reports false if they differ by their place in the array.
 func (s *shaper) elements(at wire.Span, list *[]wire.Span, depth int) (alike bool) {
-	if at.Empty() || s.text[at.Start] != '{' || depth == 0 || *s.left <= 0 {
+	if at.Empty() || s.text[at.Start] != '{' || depth == 0 || !s.afford(at, depth) {
 		return true
 	}
 	items := s.find(at, "items")
@@ -121,7 +130,7 @@ func (s *shaper) elements(at wire.Span, list *[]wire.Span, depth int) (alike boo
 // to or is made of. It reports false if nobody can tell them from the names: patterns have a say too, or
 // an alternative leaves them open.
 func (s *shaper) others(at wire.Span, list *[]wire.Span, depth int) (known bool) {
-	if at.Empty() || s.text[at.Start] != '{' || *s.left <= 0 {
+	if at.Empty() || s.text[at.Start] != '{' || !s.afford(at, depth) {
 		return true
 	}
 	if depth == 0 || !s.find(at, "patternProperties").Empty() {

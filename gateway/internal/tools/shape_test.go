@@ -77,6 +77,8 @@ func TestShapeIsBounded(t *testing.T) {
 	if tools.Shape([]byte(schema)) == nil {
 		t.Log("nothing is said") // either is right: it ends
 	}
+	circle := `"anyOf":[` + strings.Repeat(`{"$ref":"#/$defs/d"},`, 99) + `{"$ref":"#/$defs/d"}]`
+	tools.Shape([]byte(`{"required":1,"items":{},` + circle + `,"$defs":{"d":{` + circle + `}}}`)) // 100⁴ ways
 	deep := strings.Repeat(`{"properties":{"a":`, 5000) + `{"type":"integer"}` + strings.Repeat(`}}`, 5000)
 	tools.Shape([]byte(deep))
 }
