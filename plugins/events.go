@@ -58,6 +58,9 @@ func (g *grammar) check(e *abi.Event) error {
 		if g.open || e.Index != g.next {
 			return fmt.Errorf("call %d begins, want %d and no other open", e.Index, g.next)
 		}
+		if e.Name == "" {
+			return fmt.Errorf("call %d has no name", e.Index)
+		}
 		g.next++
 		g.open = true
 	case abi.Args, abi.CallEnd:

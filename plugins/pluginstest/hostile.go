@@ -107,6 +107,7 @@ func lyingGuests() []Hostile {
 		{"event ends early", Guest{Raw: "\x01\x7fabc"}, "bad_events"},
 		{"number too large", Guest{Raw: "\x05" + string(binary.AppendUvarint(nil, 1<<40))}, "bad_events"},
 		{"call begins with 1", Gives(abi.Event{Kind: abi.CallStart, Index: 1, Name: "f"}), "bad_events"},
+		{"call without a name", Gives(abi.Event{Kind: abi.CallStart}, abi.Event{Kind: abi.Args, Text: "{}"}, abi.Event{Kind: abi.CallEnd}, abi.Event{Kind: abi.End, To: 1}), "bad_events"},
 		{"two calls open", Gives(abi.Event{Kind: abi.CallStart, Name: "f"}, abi.Event{Kind: abi.CallStart, Index: 1, Name: "f"}), "bad_events"},
 		{"gap in calls", Gives(
 			abi.Event{Kind: abi.CallStart, Name: "f"}, abi.Event{Kind: abi.CallEnd},
