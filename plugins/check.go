@@ -107,9 +107,19 @@ func checkImports(s *meter.Summary) string {
 	}
 	if len(refused) > 0 {
 		slices.Sort(refused)
-		return "it imports what a plugin does not get: " + strings.Join(slices.Compact(refused), ", ")
+		return "it imports what a plugin does not get: " + listed(slices.Compact(refused))
 	}
 	return ""
+}
+
+// listed are the first of some names in one line: a module may have millions.
+func listed(names []string) string {
+	const most = 10
+	s := strings.Join(names[:min(len(names), most)], ", ")
+	if more := len(names) - most; more > 0 {
+		s += fmt.Sprintf(" and %d more", more)
+	}
+	return s
 }
 
 // shown is a name or a word of a module as it may be printed: in one line, and not without

@@ -58,6 +58,9 @@ func (g *grammar) check(e *abi.Event) error {
 		if g.open || e.Index != g.next {
 			return fmt.Errorf("call %d begins, want %d and no other open", e.Index, g.next)
 		}
+		if e.Name == "" {
+			return fmt.Errorf("call %d has no name", e.Index)
+		}
 		g.next++
 		g.open = true
 	case abi.Args, abi.CallEnd:
@@ -82,5 +85,17 @@ func (g *grammar) end(e *abi.Event) error {
 		return fmt.Errorf("event %v of bytes %d to %d, but %d were fed", e.Kind, e.From, e.To, g.fed)
 	}
 	g.ended = true
+	if e.Kind == abi.Malformed { // an open call is void
+		return nil
+	}
+	return g.finish()
+}
+
+// finish looks at what is left open when the region has ended: what went out of a call would
+// stay half a call.
+func (g *grammar) finish() error {
+	if g.open {
+		return fmt.Errorf("the region ends inside call %d", g.next-1)
+	}
 	return nil
 }

@@ -37,9 +37,9 @@ func TestGrammarAccepts(t *testing.T) {
 	t.Parallel()
 	g := grammar{fed: 10}
 	for i, e := range []abi.Event{
-		{Kind: abi.Content}, {Kind: abi.CallStart}, {Kind: abi.Args}, {Kind: abi.Args}, {Kind: abi.CallEnd},
-		{Kind: abi.Repair}, {Kind: abi.CallStart, Index: 1}, {Kind: abi.Cut, Index: 1}, {Kind: abi.Reasoning},
-		{Kind: abi.CallStart, Index: 2}, {Kind: abi.Malformed, From: 3, To: 10},
+		{Kind: abi.Content}, {Kind: abi.CallStart, Name: "f"}, {Kind: abi.Args}, {Kind: abi.Args}, {Kind: abi.CallEnd},
+		{Kind: abi.Repair}, {Kind: abi.CallStart, Index: 1, Name: "f"}, {Kind: abi.Cut, Index: 1}, {Kind: abi.Reasoning},
+		{Kind: abi.CallStart, Index: 2, Name: "f"}, {Kind: abi.Malformed, From: 3, To: 10},
 	} {
 		if err := g.check(&e); err != nil {
 			t.Errorf("event %d: %v", i, err)

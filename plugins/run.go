@@ -68,6 +68,11 @@ func (r *Run) Finish(ctx context.Context, reason abi.Reason) ([]abi.Event, error
 	if err == nil {
 		err = r.decode(b)
 	}
+	if err == nil && !r.grammar.ended {
+		if open := r.grammar.finish(); open != nil {
+			err = r.in.die(fail(KindBadEvents, "bad events: %w", open))
+		}
+	}
 	if err != nil {
 		return nil, r.fail(err)
 	}

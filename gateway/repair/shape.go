@@ -9,6 +9,9 @@ type Shape struct {
 	Types abi.Types
 	// Members are those of an object that are themselves, or hold, what can be given a type.
 	Members map[string]*Shape
+	// Others are those of an object that no name of Members is, nil if nothing in them can be given a
+	// type. Where it is not, Members has all names.
+	Others *Shape
 	// Elements are those of an array, nil if nothing in them can be given a type.
 	Elements *Shape
 }
@@ -24,5 +27,5 @@ func (s *Shape) inside(first byte) bool {
 	case first == '[':
 		return s.Elements != nil
 	}
-	return len(s.Members) > 0
+	return len(s.Members) > 0 || s.Others != nil
 }

@@ -286,7 +286,10 @@ func (t *Typer) find() {
 		name = decoded
 	}
 	if l := &t.levels[len(t.levels)-1]; l.shape != nil {
-		t.shape = l.shape.Members[string(name)]
+		member, named := l.shape.Members[string(name)]
+		if t.shape = member; !named {
+			t.shape = l.shape.Others
+		}
 	}
 	if t.tool == nil || !t.outermost() {
 		return

@@ -72,7 +72,8 @@ func TestTyperInside(t *testing.T) {
 	number := &repair.Shape{Types: abi.Integer}
 	tree := &repair.Shape{Types: abi.Object, Members: map[string]*repair.Shape{"n": number}}
 	tree.Members["more"] = &repair.Shape{Types: abi.Array, Elements: tree}
-	root := &repair.Shape{Members: map[string]*repair.Shape{"n": number, "o": tree, "list": {Types: abi.Array, Elements: number}}}
+	root := &repair.Shape{Members: map[string]*repair.Shape{"n": number, "o": tree, "list": {Types: abi.Array, Elements: number},
+		"any": {Types: abi.Object, Others: number, Members: map[string]*repair.Shape{"s": {Types: abi.String}}}}}
 	tool := &abi.Tool{Params: []abi.Param{{Name: "n", Types: abi.Integer}, {Name: "o", Types: abi.Object}, {Name: "list", Types: abi.Array}}}
 	for _, c := range []struct{ name, in, out, heard string }{
 		{"a member", `{"o":{"n":"3","s":"4"},"n":"5"}`, `{"o":{"n":3,"s":"4"},"n":5}`, `o{ n" `},
@@ -82,6 +83,7 @@ func TestTyperInside(t *testing.T) {
 		{"another value than was said", `{"o":["3"],"list":{"n":"3"},"n":"4"}`, `{"o":["3"],"list":{"n":"3"},"n":4}`, `o[ list{ n" `},
 		{"strings with brackets", `{"o":{"s":"}","n":"3"},"s":"a"}`, `{"o":{"s":"}","n":3},"s":"a"}`, `o{ ?" <a"> `},
 		{"a string that holds the value", `{"o":"{\"n\":\"3\"}","n":"4"}`, `{"o":{"n":"3"},"n":4}`, `o" n" `},
+		{"members of any name", `{"any":{"x":"3","s":"4","y":"z"},"x":"5"}`, `{"any":{"x":3,"s":"4","y":"z"},"x":"5"}`, `?{ ?" <5"> `},
 		{"an array", `["3"]`, `["3"]`, ``},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -41,6 +41,8 @@ func (p *pluginInspectCmd) Run(e *env) error {
 	if p.File == "" {
 		src.Name, src.Trusted = builtin.Name, true
 		src.Wasm, err = e.builtin(builtin.Name)
+	} else if info, stat := os.Stat(p.File); stat == nil && info.IsDir() {
+		err = fmt.Errorf(`%s is a folder: make the module with "callgate plugin build", and name its .wasm file`, p.File)
 	} else {
 		src.Wasm, err = os.ReadFile(p.File)
 	}

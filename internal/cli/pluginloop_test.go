@@ -269,3 +269,24 @@ func TestPluginTestHostile(t *testing.T) {
 		}
 	}
 }
+
+// TestPluginInTheWrongPlace: who names a folder that is none, or one in the place of the module, is told what to do.
+func TestPluginInTheWrongPlace(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	missing := filepath.Join(dir, "nova")
+	for _, tt := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"build", missing}, "there is no folder " + missing + `: "callgate plugin new" makes one`},
+		{[]string{"test", missing}, "there is no folder " + missing + `: "callgate plugin new" makes one`},
+		{[]string{"test", missing + ".wasm"}, "open " + missing + ".wasm: no such file or directory"},
+		{[]string{"inspect", dir}, dir + ` is a folder: make the module with "callgate plugin build", and name its .wasm file`},
+	} {
+		status, _, stderr := command(t, "", append([]string{"plugin"}, tt.args...)...)
+		if status != exitUsage || stderr != "callgate: "+tt.want+"\n" {
+			t.Errorf("%v: got status %d and %q, want %d and %q", tt.args, status, stderr, exitUsage, tt.want)
+		}
+	}
+}

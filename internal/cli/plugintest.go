@@ -55,11 +55,8 @@ func (p *pluginTestCmd) Run(e *env) error {
 func trialConfig(e *env, plugin, cases string) (trial.Config, error) {
 	var cfg trial.Config
 	info, err := os.Stat(plugin)
-	if err != nil {
-		return cfg, usageError{err}
-	}
 	cfg.Plugin.Name = plugin
-	if info.IsDir() {
+	if err == nil && info.IsDir() || err != nil && filepath.Ext(plugin) != ".wasm" {
 		if cfg.Plugin.Wasm, err = buildProject(e, plugin); err != nil {
 			return cfg, err
 		}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -42,7 +43,9 @@ func (e *BuildError) Error() string { return e.Tool + " of " + e.Dir + " failed"
 // installed in the project, and with clang, which CC in the environment may name. An error is a
 // *ToolchainError, a *BuildError, or about the folder.
 func Build(ctx context.Context, dir string, warnings io.Writer) ([]byte, error) {
-	if info, err := os.Stat(dir); err != nil {
+	if info, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf(`there is no folder %s: "callgate plugin new" makes one`, dir)
+	} else if err != nil {
 		return nil, err
 	} else if !info.IsDir() {
 		return nil, fmt.Errorf("%s is not a folder with the source of a plugin", dir)

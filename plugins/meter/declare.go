@@ -28,6 +28,9 @@ func (rw *rewriter) typeSection(r *reader) {
 		}
 		params := r.each(func(int) { r.valueType() })
 		results := r.each(func(int) { r.valueType() })
+		if n := params + results; n > maxValues {
+			r.tooMuch(start, "type %d has %d parameters and results, the limit is %d", len(rw.types), n, maxValues)
+		}
 		rw.types = append(rw.types, signature{uint32(params), params+results == 0})
 	})
 	if n > maxTypes {

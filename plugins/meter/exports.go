@@ -9,7 +9,10 @@ import (
 // indexes are known, so that the snippets can be made.
 func (rw *rewriter) globalSection(r *reader) {
 	ahead := *r
-	rw.globals = rw.importedGlobals + uint32(ahead.count())
+	if rw.globals = rw.importedGlobals + uint32(ahead.count()); rw.globals > maxGlobals {
+		r.tooMuch(r.base, "%d globals, the limit is %d", rw.globals, maxGlobals)
+		return
+	}
 	var o []byte
 	n := r.each(func(i int) {
 		start, from := r.at(), r.i
@@ -31,7 +34,7 @@ func (rw *rewriter) globalSection(r *reader) {
 }
 
 func (rw *rewriter) exportSection(r *reader) {
-	r.each(func(int) {
+	n := r.each(func(int) {
 		start := r.at()
 		name := r.name()
 		kind := r.u8()
@@ -53,6 +56,9 @@ func (rw *rewriter) exportSection(r *reader) {
 		}
 		rw.export(name, kind, index)
 	})
+	if n > maxExports {
+		r.tooMuch(r.base, "%d exports, the limit is %d", n, maxExports)
+	}
 }
 
 func (rw *rewriter) export(name string, kind byte, index uint32) {

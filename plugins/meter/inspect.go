@@ -148,6 +148,10 @@ func (r *reader) limits() {
 	}
 }
 
+// maxShown is how many types of parameters, and of results, a signature has. No function that a
+// guest needs has as many, and a type may have millions, to which all exports may refer.
+const maxShown = 16
+
 // signature reads a function type. Forms other than plain functions are left for
 // the rewriter to refuse.
 func (r *reader) signature() string {
@@ -165,6 +169,12 @@ func (r *reader) signature() string {
 
 func (r *reader) valueTypes() []string {
 	var types []string
-	r.each(func(int) { types = append(types, typeNames[r.valueType()]) })
+	r.each(func(i int) {
+		if t := r.valueType(); i < maxShown {
+			types = append(types, typeNames[t])
+		} else if i == maxShown {
+			types = append(types, "…")
+		}
+	})
 	return types
 }

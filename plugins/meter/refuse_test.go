@@ -3,6 +3,7 @@ package meter_test
 import (
 	"bytes"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -62,6 +63,7 @@ func TestRefused(t *testing.T) {
 		{"exported global", module(memory(), exports(exp("callgate_global_7", 2, 0))), -2, `exports "callgate_global_7"`},
 		{"export of the fuel", module(memory(), exports(exp("x", 3, 0))), -2, "global 0 does not exist"},
 		{"export of no function", module(memory(), exports(exp("x", 0, 0))), -2, "function 0 does not exist"},
+		{"many exports", module(memory(), exports(slices.Repeat([][]byte{exp("x", 2, 0)}, 10_001)...)), -2, "10001 exports, the limit is 10000"},
 		{"exported tag", module(memory(), exports(exp("x", 4, 0))), -2, "exported tag"},
 		{"start", module(types(sig(tI, "")), funcs(0), memory(), sec(8, bs(0)), code(fn())), -2, "start function has parameters"},
 		{"element kind", module(memory(), sec(9, vec(bs(8)))), -2, "element segment of unknown kind 8"},

@@ -8,7 +8,10 @@ package meter
 // program of Zig a function has 107,000 blocks × locals.
 const (
 	maxTypes        = 1000
+	maxValues       = 1000 // parameters and results of a function, as browsers have it
 	maxFuncs        = 50_000
+	maxGlobals      = 10_000 // each takes some hundred bytes of every instance, beyond its memory
+	maxExports      = 10_000
 	maxBody         = 1 << 20     // bytes of a function
 	maxBlocks       = 10_000      // of a function
 	maxFuncWeight   = 500_000     // blocks × locals of a function

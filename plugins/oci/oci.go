@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -80,37 +81,30 @@ type Plugin struct {
 // loopback are asked over plain HTTP. Credentials are those of docker login.
 func Pull(ctx context.Context, ref Ref, dir string) (*Plugin, error) {
 	if dir == "" || ref.layout != "" {
-		source, err := ref.open(ctx)
-		if err != nil {
-			return nil, err
-		}
-		return ref.read(ctx, source)
+		return ref.pull(ctx)
 	}
 	kept := ref
 	kept.layout = filepath.Join(dir, ref.digest.Encoded())
-	if source, err := kept.open(ctx); err == nil {
-		if p, err := ref.read(ctx, source); err == nil {
-			return p, nil
-		}
+	if p, err := kept.pull(ctx); err == nil {
+		return p, nil
 	}
-	if err := ref.copy(ctx, kept.layout); err != nil {
-		return nil, err
-	}
-	source, err := kept.open(ctx)
+	return ref.copy(ctx, kept)
+}
+
+// pull reads the plugin where it is.
+func (r Ref) pull(ctx context.Context) (*Plugin, error) {
+	source, err := r.open()
 	if err != nil {
 		return nil, err
 	}
-	return ref.read(ctx, source)
+	return r.read(ctx, source)
 }
 
 // open opens where a plugin is.
-func (r Ref) open(ctx context.Context) (oras.ReadOnlyTarget, error) {
+func (r Ref) open() (oras.ReadOnlyTarget, error) {
 	if r.layout != "" {
-		store, err := oci.NewFromFS(ctx, plainfile.DirFS(r.layout))
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", r.layout, err)
-		}
-		return store, nil
+		files := plainfile.DirFS(r.layout)
+		return blobs{oci.NewStorageFromFS(files), files}, nil
 	}
 	repository, err := remote.NewRepository(r.repository)
 	if err != nil {
@@ -125,9 +119,33 @@ func (r Ref) open(ctx context.Context) (oras.ReadOnlyTarget, error) {
 	return repository, nil
 }
 
+// blobs are the files of a layout. Its index is not read: that names manifests as its writer likes,
+// also one by the digest of another.
+type blobs struct {
+	*oci.ReadOnlyStorage
+
+	files fs.FS
+}
+
+// Resolve implements oras.ReadOnlyTarget, for digests alone.
+func (b blobs) Resolve(_ context.Context, reference string) (ocispec.Descriptor, error) {
+	d, err := digest.Parse(reference)
+	if err != nil {
+		return ocispec.Descriptor{}, err
+	}
+	info, err := fs.Stat(b.files, path.Join(ocispec.ImageBlobsDir, d.Algorithm().String(), d.Encoded()))
+	if err != nil {
+		return ocispec.Descriptor{}, err
+	}
+	return ocispec.Descriptor{MediaType: ocispec.MediaTypeImageManifest, Digest: d, Size: info.Size()}, nil
+}
+
 // read takes the plugin out of a place. Each part is checked against its digest and size.
 func (r Ref) read(ctx context.Context, source oras.ReadOnlyTarget) (*Plugin, error) {
-	_, text, err := oras.FetchBytes(ctx, source, r.digest.String(), oras.FetchBytesOptions{MaxBytes: maxManifest})
+	d, text, err := oras.FetchBytes(ctx, source, r.digest.String(), oras.FetchBytesOptions{MaxBytes: maxManifest})
+	if err == nil && d.Digest != r.digest {
+		err = fmt.Errorf("its digest is %s", d.Digest)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: the manifest: %w", r, err)
 	}
@@ -198,34 +216,46 @@ func (r Ref) String() string {
 	return r.repository + "@" + r.digest.String()
 }
 
-// copy copies the plugin into a layout, which is there only when it is whole.
-func (r Ref) copy(ctx context.Context, layout string) error {
-	source, err := r.open(ctx)
+// copy copies the plugin into a layout, which is there only when it is whole, and reads it before:
+// others that pull the same may put theirs into its place.
+func (r Ref) copy(ctx context.Context, kept Ref) (*Plugin, error) {
+	source, err := r.open()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if err := os.MkdirAll(filepath.Dir(layout), 0o700); err != nil {
-		return err
+	if err := os.MkdirAll(filepath.Dir(kept.layout), 0o700); err != nil {
+		return nil, err
 	}
-	tmp, err := os.MkdirTemp(filepath.Dir(layout), "pull")
+	tmp, err := os.MkdirTemp(filepath.Dir(kept.layout), "pull")
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer os.RemoveAll(tmp)
 	store, err := oci.New(tmp)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	options := oras.DefaultCopyOptions
 	options.FindSuccessors = r.successors
 	if _, err := oras.Copy(ctx, source, r.digest.String(), store, r.digest.String(), options); err != nil {
-		return fmt.Errorf("%s: %w", r, err)
+		return nil, fmt.Errorf("%s: %w", r, err)
 	}
-	_ = os.RemoveAll(layout) // what is there is damaged, or another process was faster
-	if err := os.Rename(tmp, layout); err != nil && !errors.Is(err, os.ErrExist) {
-		return err
+	p, err := r.read(ctx, store)
+	if err != nil {
+		return nil, err
 	}
-	return nil
+	err = os.Rename(tmp, kept.layout)
+	if errors.Is(err, os.ErrExist) {
+		if _, damaged := kept.pull(ctx); damaged == nil {
+			return p, nil // another process was faster
+		}
+		_ = os.RemoveAll(kept.layout)
+		err = os.Rename(tmp, kept.layout)
+	}
+	if err != nil && !errors.Is(err, os.ErrExist) {
+		return nil, err
+	}
+	return p, nil
 }
 
 // successors has nothing copied but the manifest and the plugin, whatever else the manifest

@@ -4,8 +4,12 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/opencontainers/go-digest"
@@ -92,6 +96,118 @@ func TestLayout(t *testing.T) {
 	if _, err := pull(t, "oci:"+filepath.Join(dir, "nowhere")+"@"+good.String(), ""); err == nil {
 		t.Error("of a directory that is not there: got no error")
 	}
+}
+
+// The list of what a layout holds is as little to be believed as a tag: it may give the digest to
+// another manifest, or have one that takes all memory.
+func TestLyingIndex(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ name, index string }{
+		{"a manifest under the digest of another", `{"schemaVersion":2,"manifests":[{"mediaType":%q,"digest":%[2]q,"size":%[3]d,"annotations":{"org.opencontainers.image.ref.name":%[4]q}}]}`},
+		{"a manifest without an end", `{"schemaVersion":2,"manifests":[{"mediaType":%q,"digest":%[2]q,"size":1125899906842624}]}`},
+		{"none at all", ``},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			layout, err := store.New(dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			good := push(t, layout, layer{"mine.wasm", "application/wasm", wasm})
+			evil := push(t, layout, layer{"mine.wasm", "application/wasm", []byte("something else")})
+			info, err := os.Stat(filepath.Join(dir, "blobs", "sha256", evil.Encoded()))
+			if err != nil {
+				t.Fatal(err)
+			}
+			index := tt.index
+			if index != "" {
+				index = fmt.Sprintf(index, ocispec.MediaTypeImageManifest, evil, info.Size(), good)
+			}
+			if err := os.WriteFile(filepath.Join(dir, "index.json"), []byte(index), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			p, err := pull(t, "oci:"+dir+"@"+good.String(), "")
+			if err != nil || !bytes.Equal(p.Wasm, wasm) {
+				t.Errorf("got %+v, %v, want what the digest is of", p, err)
+			}
+		})
+	}
+}
+
+// A file that is not what its name says is not the plugin.
+func TestDamagedLayout(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	layout, err := store.New(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	good := push(t, layout, layer{"mine.wasm", "application/wasm", wasm})
+	for _, of := range []digest.Digest{digest.FromBytes(wasm), good} {
+		name := filepath.Join(dir, "blobs", "sha256", of.Encoded())
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chmod(name, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(name, bytes.ToUpper(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if p, err := pull(t, "oci:"+dir+"@"+good.String(), ""); err == nil {
+			t.Errorf("with %s damaged: got %+v, want an error", of, p)
+		}
+	}
+}
+
+// Gateways that start at once and share a cache all get the plugin, and keep one copy of it.
+func TestPullAtOnce(t *testing.T) {
+	t.Parallel()
+	served := t.TempDir()
+	layout, err := store.New(served)
+	if err != nil {
+		t.Fatal(err)
+	}
+	good := push(t, layout, layer{"mine.wasm", "application/wasm", wasm})
+	server := httptest.NewServer(registryOf(served))
+	defer server.Close()
+	name := strings.TrimPrefix(server.URL, "http://") + "/me/mine@" + good.String()
+	for range 20 {
+		dir := t.TempDir()
+		var all sync.WaitGroup
+		for range 8 {
+			all.Go(func() {
+				ref, err := oci.Parse(name)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if p, err := oci.Pull(t.Context(), ref, dir); err != nil || !bytes.Equal(p.Wasm, wasm) {
+					t.Errorf("got %+v, %v", p, err)
+				}
+			})
+		}
+		all.Wait()
+		if left, err := os.ReadDir(dir); err != nil || len(left) != 1 {
+			t.Errorf("%d entries are left, %v, want 1", len(left), err)
+		}
+	}
+}
+
+// registryOf serves the blobs of a layout as a registry does.
+func registryOf(dir string) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, hex, ok := strings.Cut(r.URL.Path, "/sha256:")
+		if !ok {
+			return
+		}
+		if strings.Contains(r.URL.Path, "/manifests/") {
+			w.Header().Set("Content-Type", ocispec.MediaTypeImageManifest)
+		}
+		http.ServeFile(w, r, filepath.Join(dir, "blobs", "sha256", hex))
+	})
 }
 
 // A registry cannot make the gateway fetch without an end.

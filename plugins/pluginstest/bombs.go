@@ -3,6 +3,7 @@ package pluginstest
 import (
 	"bytes"
 	"fmt"
+	"strings"
 )
 
 // CompileBombs are plugins that do no harm when they run, and are small, but keep a
@@ -24,6 +25,8 @@ func CompileBombs() []Refused {
 		{"a megabyte in one function", bomb(1, 0, bytes.Repeat(Code(LocalGet, 0, Drop), 400_000)), "function 7 has 1200002 bytes of code, the limit is 1048576"},
 		{"100 functions with 600 blocks and 200 locals", bomb(100, 200, setting(200, 300)), "the blocks × locals of all functions are 10009800, the limit is 10000000"},
 		{"3 functions with 9000 blocks", bomb(3, 0, ifs(4500)), "the squares of all functions' blocks are 243000000, the limit is 200000000"},
+		{"a function of 2000 parameters", Guest{Funcs: []Func{{Name: "bomb", Params: strings.Repeat("i", 2000)}}}.Wasm(), "type 7 has 2000 parameters and results, the limit is 1000"},
+		{"20000 globals", Guest{Globals: make([]int32, 20_000)}.Wasm(), "20000 globals, the limit is 10000"},
 		{"2000 types", bomb(2000, 0, nil), "2007 types, the limit is 1000"},
 	}
 }

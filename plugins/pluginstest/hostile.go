@@ -107,6 +107,7 @@ func lyingGuests() []Hostile {
 		{"event ends early", Guest{Raw: "\x01\x7fabc"}, "bad_events"},
 		{"number too large", Guest{Raw: "\x05" + string(binary.AppendUvarint(nil, 1<<40))}, "bad_events"},
 		{"call begins with 1", Gives(abi.Event{Kind: abi.CallStart, Index: 1, Name: "f"}), "bad_events"},
+		{"call without a name", Gives(abi.Event{Kind: abi.CallStart}, abi.Event{Kind: abi.Args, Text: "{}"}, abi.Event{Kind: abi.CallEnd}, abi.Event{Kind: abi.End, To: 1}), "bad_events"},
 		{"two calls open", Gives(abi.Event{Kind: abi.CallStart, Name: "f"}, abi.Event{Kind: abi.CallStart, Index: 1, Name: "f"}), "bad_events"},
 		{"gap in calls", Gives(
 			abi.Event{Kind: abi.CallStart, Name: "f"}, abi.Event{Kind: abi.CallEnd},
@@ -118,6 +119,8 @@ func lyingGuests() []Hostile {
 		{"malformed beyond the text", Gives(abi.Event{Kind: abi.Malformed, To: 1 << 20}), "bad_events"},
 		{"malformed backwards", Gives(abi.Event{Kind: abi.Malformed, From: 3, To: 2}), "bad_events"},
 		{"content after the end", Gives(abi.Event{Kind: abi.End, To: 1}, abi.Event{Kind: abi.Content, Text: "x"}), "bad_events"},
+		{"end inside of a call", Gives(abi.Event{Kind: abi.CallStart, Name: "f"}, abi.Event{Kind: abi.Args, Text: "{"}, abi.Event{Kind: abi.End, To: 1}), "bad_events"},
+		{"no end of a call", Gives(abi.Event{Kind: abi.CallStart, Name: "f"}, abi.Event{Kind: abi.Args, Text: "{"}), "bad_events"},
 		{"cut of another call", Gives(abi.Event{Kind: abi.CallStart, Name: "f"}, abi.Event{Kind: abi.Cut, Index: 1}), "bad_events"},
 		{"cut of no call is allowed", Gives(abi.Event{Kind: abi.Cut}), ""},
 	}

@@ -15,7 +15,8 @@ const maxShapes = 512
 // Shape reads what a schema says of the values that are nested in those that it describes, by the
 // rules by which [Read] reads parameters. It is nil where no string in them can be given another type.
 func Shape(schema []byte) *repair.Shape {
-	if bytes.Count(schema, []byte(`"properties"`)) < 2 && !bytes.Contains(schema, []byte(`"items"`)) && !bytes.Contains(schema, []byte(`"$ref"`)) {
+	nests := func(word string) bool { return bytes.Contains(schema, []byte(word)) }
+	if bytes.Count(schema, []byte(`"properties"`)) < 2 && !nests(`"items"`) && !nests(`"$ref"`) && !nests(`"additionalProperties"`) {
 		return nil
 	}
 	left := maxVisits*len(schema) + minVisited
@@ -29,7 +30,7 @@ func Shape(schema []byte) *repair.Shape {
 		return nil
 	}
 	s.prune()
-	if len(root.Members) == 0 && root.Elements == nil {
+	if len(root.Members) == 0 && root.Elements == nil && root.Others == nil {
 		return nil
 	}
 	return root
@@ -56,12 +57,13 @@ func (s *shaper) shape(places []wire.Span, types abi.Types) *repair.Shape {
 	}
 	s.made[key], s.order = shape, append(s.order, shape)
 	members := collected{places: map[string]int{}, schemas: map[string][]wire.Span{}}
-	var elements []wire.Span
-	listed := true
+	var elements, others []wire.Span
+	listed, known := true, true
 	for _, at := range places {
 		*s.left -= at.End - at.Start
 		s.collect(at, &members, false, maxSchemaDepth)
 		listed = s.elements(at, &elements, maxSchemaDepth) && listed
+		known = s.others(at, &others, maxSchemaDepth) && known
 	}
 	if !members.odd && len(members.params) > 0 {
 		shape.Members = make(map[string]*repair.Shape, len(members.params))
@@ -69,20 +71,40 @@ func (s *shaper) shape(places []wire.Span, types abi.Types) *repair.Shape {
 			shape.Members[p.Name] = s.shape(members.schemas[p.Name], p.Types)
 		}
 	}
-	if listed && len(elements) > 0 {
-		of := s.types(elements[0], maxSchemaDepth)
-		for _, at := range elements[1:] {
-			of = either(of, s.types(at, maxSchemaDepth))
-		}
-		shape.Elements = s.shape(elements, of)
+	if !members.odd && known {
+		shape.Others = s.any(others)
+	}
+	if listed {
+		shape.Elements = s.any(elements)
 	}
 	return shape
+}
+
+// any is the shape of a value that any of the schemas at some places describes, nil if there are none.
+func (s *shaper) any(places []wire.Span) *repair.Shape {
+	if len(places) == 0 {
+		return nil
+	}
+	of := s.types(places[0], maxSchemaDepth)
+	for _, at := range places[1:] {
+		of = either(of, s.types(at, maxSchemaDepth))
+	}
+	return s.shape(places, of)
+}
+
+// afford counts the bytes of a schema that another one leads to, and reports whether it may be looked at:
+// a hundred that refer to each other can be come to in a hundred million ways.
+func (s *shaper) afford(at wire.Span, depth int) bool {
+	if depth < maxSchemaDepth { // those of the first are counted with its value
+		*s.left -= at.End - at.Start
+	}
+	return *s.left > 0
 }
 
 // elements adds the schemas of the elements of an array that the schema at a place describes, or those
 // that it refers to or is made of. It reports false if they differ by their place in the array.
 func (s *shaper) elements(at wire.Span, list *[]wire.Span, depth int) (alike bool) {
-	if at.Empty() || s.text[at.Start] != '{' || depth == 0 || *s.left <= 0 {
+	if at.Empty() || s.text[at.Start] != '{' || depth == 0 || !s.afford(at, depth) {
 		return true
 	}
 	items := s.find(at, "items")
@@ -104,6 +126,43 @@ func (s *shaper) elements(at wire.Span, list *[]wire.Span, depth int) (alike boo
 	return alike
 }
 
+// others adds the schemas of the members that the schema at a place does not name, or those that it refers
+// to or is made of. It reports false if nobody can tell them from the names: patterns have a say too, or
+// an alternative leaves them open.
+func (s *shaper) others(at wire.Span, list *[]wire.Span, depth int) (known bool) {
+	if at.Empty() || s.text[at.Start] != '{' || !s.afford(at, depth) {
+		return true
+	}
+	if depth == 0 || !s.find(at, "patternProperties").Empty() {
+		return false
+	}
+	if v := s.find(at, "additionalProperties"); !v.Empty() && s.text[v.Start] == '{' {
+		*list = append(*list, v)
+	}
+	known = true
+	if target, ok := s.resolve(wire.Unquote(s.find(at, "$ref").Of(s.text))); ok {
+		known = s.others(target, list, depth-1)
+	}
+	s.each(s.find(at, "allOf"), func(sub wire.Span) { known = s.others(sub, list, depth-1) && known })
+	for _, key := range [...]string{"anyOf", "oneOf"} {
+		s.each(s.find(at, key), func(sub wire.Span) {
+			before := len(*list)
+			known = s.others(sub, list, depth-1) && known && (len(*list) > before || s.closed(sub, depth-1))
+		})
+	}
+	return known
+}
+
+// closed reports whether a value that the schema at a place describes is no object, or one without other
+// members than it names.
+func (s *shaper) closed(at wire.Span, depth int) bool {
+	if v := s.find(at, "additionalProperties"); !v.Empty() && s.text[v.Start] == 'f' {
+		return true
+	}
+	t := s.types(at, depth)
+	return t != 0 && t&abi.Object == 0
+}
+
 // prune takes out the shapes in which nothing can be given a type.
 func (s *shaper) prune() {
 	useful := map[*repair.Shape]bool{}
@@ -111,7 +170,7 @@ func (s *shaper) prune() {
 		again = false
 		for i := len(s.order) - 1; i >= 0; i-- {
 			shape := s.order[i]
-			use := shape.Typed() || useful[shape.Elements]
+			use := shape.Typed() || useful[shape.Elements] || useful[shape.Others]
 			for _, member := range shape.Members {
 				use = use || useful[member]
 			}
@@ -121,8 +180,11 @@ func (s *shaper) prune() {
 		}
 	}
 	for _, shape := range s.order {
+		if !useful[shape.Others] {
+			shape.Others = nil
+		}
 		for name, member := range shape.Members {
-			if !useful[member] {
+			if shape.Others == nil && !useful[member] {
 				delete(shape.Members, name)
 			}
 		}

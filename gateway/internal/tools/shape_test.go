@@ -22,6 +22,7 @@ func paths(s *repair.Shape, at string, depth int) (list []string) {
 		list = append(list, paths(member, at+"."+name, depth-1)...)
 	}
 	list = append(list, paths(s.Elements, at+"[]", depth-1)...)
+	list = append(list, paths(s.Others, at+".*", depth-1)...)
 	slices.Sort(list)
 	return list
 }
@@ -41,6 +42,17 @@ func TestShape(t *testing.T) {
 		{"two that say different things of what is in it", `{"properties":{"o":{"oneOf":[{"properties":{"p":{"properties":{"n":{"type":"integer"}}}}},{"properties":{"p":{"properties":{"n":{}}}}}]}}}`, ".o.p=16 .o=16"},
 		{"itself", `{"properties":{"n":{"type":"integer"},"more":{"type":"array","items":{"$ref":"#"}}}}`, ".more=32 .more[].more=32 .more[].more[].more=32 .more[].more[].n=2 .more[].more[]=16 .more[].n=2 .more[]=16 .n=2"},
 		{"by place", `{"properties":{"s":{"type":"string"},"l":{"prefixItems":[{"type":"string"}],"items":{"type":"integer"}}}}`, ""},
+		{"members of any name", `{"properties":{"o":{"type":"object","additionalProperties":{"type":"integer"}}}}`, ".o.*=2 .o=16"},
+		{"all members", `{"type":"object","additionalProperties":{"type":"array","items":{"type":"number"}}}`, ".*=32 .*[]=4"},
+		{"others beside a string", `{"type":"object","properties":{"s":{"type":"string"},"o":{"properties":{"s":{"type":"string"}}}},"additionalProperties":{"type":"integer"}}`, ".*=2 .o=16"},
+		{"none or members of any name", `{"properties":{"o":{"anyOf":[{"type":"object","additionalProperties":{"type":"integer"}},{"type":"null"}]}}}`, ".o.*=2 .o=80"},
+		{"two that differ in the others", `{"properties":{"o":{"anyOf":[{"type":"object","additionalProperties":{"type":"integer"}},{"type":"object","additionalProperties":{"type":"string"}}]}}}`, ".o=16"},
+		{"others that only one of two has", `{"properties":{"o":{"anyOf":[{"type":"object","additionalProperties":{"type":"integer"}},{"type":"object"}]}}}`, ".o=16"},
+		{"others that may be anything", `{"properties":{"o":{"allOf":[{"type":"object","additionalProperties":{"type":"integer"}},{"additionalProperties":true}]}}}`, ".o.*=2 .o=16"},
+		{"others and patterns", `{"properties":{"o":{"type":"object","patternProperties":{"^s":{"type":"string"}},"additionalProperties":{"type":"integer"}}}}`, ".o=16"},
+		{"an alternative with any others", `{"properties":{"o":{"oneOf":[{"type":"object","additionalProperties":{"type":"integer"}},{"type":"object","additionalProperties":true}]}}}`, ".o=16"},
+		{"an alternative without others", `{"properties":{"o":{"oneOf":[{"type":"object","additionalProperties":{"type":"integer"}},{"type":"object","additionalProperties":false}]}}}`, ".o.*=2 .o=16"},
+		{"no others", `{"properties":{"o":{"type":"object","properties":{"n":{"type":"integer"}},"additionalProperties":false}}}`, ".o.n=2 .o=16"},
 		{"strings", `{"properties":{"o":{"type":["object","string"],"properties":{"s":{"type":"string"}}}}}`, ""},
 		{"a part that is odd", `{"properties":{"o":{"type":"object","properties":[{"type":"integer"}]},"l":{"items":{"type":"integer"}}}}`, ".l[]=2 .o=16"},
 		{"no schema", `["properties","properties"]`, ""},
@@ -65,6 +77,8 @@ func TestShapeIsBounded(t *testing.T) {
 	if tools.Shape([]byte(schema)) == nil {
 		t.Log("nothing is said") // either is right: it ends
 	}
+	circle := `"anyOf":[` + strings.Repeat(`{"$ref":"#/$defs/d"},`, 99) + `{"$ref":"#/$defs/d"}]`
+	tools.Shape([]byte(`{"required":1,"items":{},` + circle + `,"$defs":{"d":{` + circle + `}}}`)) // 100⁴ ways
 	deep := strings.Repeat(`{"properties":{"a":`, 5000) + `{"type":"integer"}` + strings.Repeat(`}}`, 5000)
 	tools.Shape([]byte(deep))
 }
