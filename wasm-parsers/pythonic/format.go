@@ -41,6 +41,10 @@ type format struct {
 // text it may stand behind the calls, and says that there are no more.
 var turnEnds = [...]string{"<|", "</s>", "<end_of_turn>"}
 
+// callToken begins the tokens that other formats have around calls. Behind a text that is nothing but
+// calls one of them ends no turn: what stands between tokens is the call, and the text was about it.
+const callToken = "<|tool_call"
+
 // Specs are the parsers of the family.
 func Specs() []sdk.Spec {
 	return []sdk.Spec{Pythonic(), Llama4Pythonic(), OLMo3(), LFM2(), Llama3Builtin(), Sarashina(), SarashinaBare()}

@@ -246,7 +246,11 @@ func (p *parser) readEnd() bool {
 	if v == sdk.No {
 		v = markup.MatchAny(b, turnEnds[:]...)
 	}
-	switch {
+	switch call := markup.Match(b, callToken); {
+	case p.whole && call == sdk.Yes:
+		return p.refuse(p.At())
+	case p.whole && call == sdk.Maybe:
+		return false
 	case v == sdk.Maybe:
 		return false
 	case v == sdk.Yes:
