@@ -102,6 +102,12 @@ func (p *parser) readEnd(c byte) bool {
 		p.Advance(len(p.form.close))
 		return p.endRegion()
 	}
+	switch v := markup.MatchAny(p.Rest(), p.form.after...); v {
+	case sdk.Yes: // the end marker in front of it is missing
+		return p.endRegion()
+	case sdk.Maybe:
+		end = v
+	}
 	switch p.matchOpening(p.Rest()) {
 	case sdk.Yes:
 		p.endCall()
