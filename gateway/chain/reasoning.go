@@ -105,6 +105,7 @@ const (
 	granite
 	apertus
 	plamo
+	minicpm
 )
 
 // markers are the literals that models put around their reasoning, where these are
@@ -129,6 +130,7 @@ var markers = [...]marker{
 	{open: "<|channel>", close: "<channel|>", class: gemma}, // without its name
 	{open: "<|inner_prefix|>", close: "<|inner_suffix|>", class: apertus, acts: true},
 	{open: "<|plamo:begin_think:plamo|>", close: "<|plamo:end_think:plamo|>", class: plamo},
+	{open: "<|thought_start|>", close: "<|thought_end|>", class: minicpm}, // MiniCPM3
 	{open: "Here are my reasoning steps:", close: "[BEGIN FINAL RESPONSE]", class: apriel, first: true},
 	{open: "Here is my thought process:", close: "Here is my response:", class: granite, first: true, bound: true},
 	{open: "Here's my thought process:", close: "Here's my response:", class: granite, first: true, bound: true},

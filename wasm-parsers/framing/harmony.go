@@ -42,6 +42,7 @@ func Harmony() sdk.Spec {
 			{recipient, heads, between},
 		},
 		read: readHarmony,
+		said: harmonySaid,
 		body: argsJSON,
 	}
 	return spec(abi.Parser{
@@ -151,6 +152,21 @@ func readHarmony(header []byte) message {
 		}
 	}
 	return message{kind: isContent}
+}
+
+// harmonySaid is the text behind a channel whose <|message|> is missing, as the non-strict mode of
+// OpenAI's own parser reads it. A word alone may be the type of a content, and to= the beginning of
+// a recipient.
+func harmonySaid(header []byte) []byte {
+	rest := header[bytes.LastIndex(header, []byte(channelTag))+1:]
+	for _, channel := range [...]string{"analysis ", "commentary ", "final "} {
+		text, found := bytes.CutPrefix(rest, []byte(channelTag[1:]+channel))
+		text = chars.TrimSpace(text)
+		if found && bytes.IndexByte(text, ' ') > 0 && !bytes.ContainsAny(text, "<>") && !bytes.Contains(text, []byte(recipient)) {
+			return text
+		}
+	}
+	return nil
 }
 
 // lastChannel is a header's rest without the channels in front of the last one, which counts. One

@@ -66,9 +66,22 @@ func (p *parser) endHeader(header []byte, m *marker) {
 	case m.does == skips:
 		if msg := p.read(header); msg.name != "" {
 			p.beginMessage(msg)
+		} else {
+			p.saidInHead(header, msg)
 		}
 	}
 	p.act(m)
+}
+
+// saidInHead passes on the text of a header that lacks its end, of a message without a body.
+func (p *parser) saidInHead(header []byte, msg message) {
+	if p.said == nil {
+		return
+	}
+	if text := p.said(header); len(text) > 0 {
+		p.beginMessage(msg)
+		p.text.write(text)
+	}
 }
 
 // headerText passes on the text of what turned out to be no header.
@@ -86,6 +99,8 @@ func (p *parser) cutHeader(b []byte) bool {
 		return false
 	case p.headText, b[0] != '<':
 		p.headerText(b)
+	case !p.Cut:
+		p.saidInHead(b, p.read(b))
 	}
 	p.AdvanceTo(nil)
 	p.where = between

@@ -135,19 +135,20 @@ func CallingTool() sdk.Spec {
 	}, format{forms: calling})
 }
 
-// Llama3JSONBare reads calls of Llama 3 and 4 that are the whole output. The form
+// Llama3JSONBare reads calls of Llama 3 and 4 that are the whole output: objects, or as
+// the handler of the Berkeley Function Calling Leaderboard met them, an array. The form
 // behind a token is Llama3JSON; whoever configures one means both, so they share
-// their aliases.
+// their aliases. The xLAM models, which are taught an array, also write objects.
 func Llama3JSONBare() sdk.Spec {
 	return spec(abi.Parser{
 		Name:     "llama3_json_bare",
-		Aliases:  []string{"llama3_json", "llama3", "llama4_json", "default"},
+		Aliases:  []string{"llama3_json", "llama3", "llama4_json", "default", "xlam"},
 		Priority: 15,
-		Formats:  []string{`{"name", "parameters"}; {"name", "parameters"}`},
+		Formats:  []string{`{"name", "parameters"}; {"name", "parameters"}`, `[{"name", "parameters"}]`},
 		Example:  `{"name": "get_weather", "parameters": {"city": "Oslo"}}`,
 		Models:   llamas,
-		Starts:   []string{"{"},
-	}, format{forms: object, several: true})
+		Starts:   []string{"{", "["},
+	}, format{forms: object | array, several: true})
 }
 
 func spec(p abi.Parser, f format) sdk.Spec {

@@ -17,10 +17,11 @@ import (
 	"github.com/callgate/callgate/wasm-parsers/internal/region"
 )
 
-// OpenAI reads the form at the start of the output only.
+// OpenAI reads the form at the start of the output only. The first xLAM models were told to write it.
 func OpenAI() sdk.Spec {
 	return region.Spec(abi.Parser{
 		Name:      "openai",
+		Aliases:   []string{"xlam"},
 		Priority:  100,
 		Formats:   []string{`{"tool_calls": [{"function": {"name", "arguments"}}]}`, `{"tool_call": {"name", "arguments"}}`},
 		Example:   `{"tool_calls": [{"type": "function", "function": {"name": "get_weather", "arguments": {"city": "Oslo"}}}]}`,

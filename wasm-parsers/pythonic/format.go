@@ -35,11 +35,17 @@ type format struct {
 	suffix   string // stands behind every function's name
 	// whole means that nothing may follow: the calls are all of the output.
 	whole bool
+	// fenced means that the calls may stand in a block of code between the markers.
+	fenced bool
 }
 
 // turnEnds are what models end their turn with. Where a server leaves it in the
 // text it may stand behind the calls, and says that there are no more.
 var turnEnds = [...]string{"<|", "</s>", "<end_of_turn>"}
+
+// callToken begins the tokens that other formats have around calls. Behind a text that is nothing but
+// calls one of them ends no turn: what stands between tokens is the call, and the text was about it.
+const callToken = "<|tool_call"
 
 // Specs are the parsers of the family.
 func Specs() []sdk.Spec {
@@ -85,16 +91,20 @@ func OLMo3() sdk.Spec {
 	}, format{open: "<function_calls>", close: "</function_calls>", brackets: either})
 }
 
-// LFM2 reads the form of Liquid's LFM2 and LFM2.5.
+// LFM2 reads the form of Liquid's LFM2 and LFM2.5, and that of MiniCPM3, whose template has a block of
+// Python between the same tokens, and in it a call a line.
 func LFM2() sdk.Spec {
 	return spec(abi.Parser{
 		Name:     "lfm2",
-		Aliases:  []string{"lfm2-thinking"},
+		Aliases:  []string{"lfm2-thinking", "minicpm3"},
 		Priority: 75,
-		Formats:  []string{"<|tool_call_start|>[NAME(KEY=VALUE), NAME()]<|tool_call_end|>"},
-		Example:  `<|tool_call_start|>[get_weather(city='Oslo')]<|tool_call_end|>`,
-		Models:   []string{"*lfm2*"},
-	}, format{open: "<|tool_call_start|>", close: "<|tool_call_end|>", brackets: either})
+		Formats: []string{
+			"<|tool_call_start|>[NAME(KEY=VALUE), NAME()]<|tool_call_end|>",
+			"<|tool_call_start|>```python NAME(KEY=VALUE)```<|tool_call_end|>",
+		},
+		Example: `<|tool_call_start|>[get_weather(city='Oslo')]<|tool_call_end|>`,
+		Models:  []string{"*lfm2*", "*minicpm3*"},
+	}, format{open: "<|tool_call_start|>", close: "<|tool_call_end|>", brackets: either, fenced: true})
 }
 
 // Llama3Builtin reads the call of a built-in tool of Llama 3.1. Other code behind
@@ -129,6 +139,11 @@ func (f *format) canParse(head []byte) sdk.Verdict {
 		return v
 	}
 	b := chars.SkipSpace(head[len(f.open):])
+	if n, v := f.fence(b); v == sdk.Maybe {
+		return sdk.Maybe
+	} else if v == sdk.Yes {
+		b = chars.SkipSpace(b[n:])
+	}
 	if f.brackets != bare && len(b) > 0 && b[0] == '[' {
 		b = chars.SkipSpace(b[1:])
 	} else if f.brackets == listed && len(b) > 0 {
@@ -138,6 +153,25 @@ func (f *format) canParse(head []byte) sdk.Verdict {
 		return sdk.Maybe
 	}
 	return markup.Filled(f.canParseName(b), head)
+}
+
+// blockOf are the lines that a block of calls begins with.
+var blockOf = [...]string{"```python\n", "```\n"}
+
+// fence tells how long the line is that begins a block of calls at the front of b.
+func (f *format) fence(b []byte) (int, sdk.Verdict) {
+	verdict := sdk.No
+	for _, line := range blockOf {
+		switch v := markup.Match(b, line); {
+		case !f.fenced || len(b) == 0:
+			return 0, sdk.No
+		case v == sdk.Yes:
+			return len(line), v
+		case v == sdk.Maybe:
+			verdict = v
+		}
+	}
+	return 0, verdict
 }
 
 func (f *format) canParseName(b []byte) sdk.Verdict {

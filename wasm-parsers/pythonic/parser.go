@@ -34,6 +34,7 @@ type parser struct {
 	list    bool // the list is open
 	closed  bool // the list was closed
 	comma   bool // a separator was read behind the last call
+	block   bool // the calls stand in a block of code that is open
 	unsure  bool // a call is complete but not sure yet
 }
 
@@ -102,6 +103,9 @@ func (p *parser) readOpen() bool {
 }
 
 func (p *parser) readBody(c byte) bool {
+	if c == '`' && p.fenced && !p.block {
+		return p.readFence()
+	}
 	p.state = wantCall
 	switch {
 	case c == '[' && p.brackets != bare:
@@ -110,6 +114,27 @@ func (p *parser) readBody(c byte) bool {
 	case p.brackets == listed:
 		return p.refuse(p.At())
 	}
+	return true
+}
+
+// readFence reads the line that begins a block of calls.
+func (p *parser) readFence() bool {
+	n, v := p.fence(p.Rest())
+	if !p.Require(v) {
+		return false
+	}
+	p.Advance(n)
+	p.block = true
+	return true
+}
+
+// closeFence reads the end of a block of calls.
+func (p *parser) closeFence() bool {
+	if !p.Marker("```") {
+		return false
+	}
+	p.endCall()
+	p.state, p.block, p.closed, p.From = afterList, false, true, p.At()
 	return true
 }
 
@@ -127,6 +152,8 @@ func (p *parser) readBetween(c byte) bool {
 		return true
 	case c == ']' && p.list:
 		return p.endList()
+	case c == '`' && p.block && !p.list:
+		return p.closeFence()
 	case c == '<':
 		p.state = inEnd
 		return true
@@ -220,6 +247,8 @@ func (p *parser) readAfterCall() bool {
 // readAfterList looks for the end marker, or another list.
 func (p *parser) readAfterList(c byte) bool {
 	switch {
+	case c == '`' && p.block:
+		return p.closeFence()
 	case c == '<':
 		p.state = inEnd
 		return true
@@ -246,7 +275,11 @@ func (p *parser) readEnd() bool {
 	if v == sdk.No {
 		v = markup.MatchAny(b, turnEnds[:]...)
 	}
-	switch {
+	switch call := markup.Match(b, callToken); {
+	case p.whole && call == sdk.Yes:
+		return p.refuse(p.At())
+	case p.whole && call == sdk.Maybe:
+		return false
 	case v == sdk.Maybe:
 		return false
 	case v == sdk.Yes:

@@ -102,8 +102,17 @@ func (p *parser) readEnd(c byte) bool {
 		p.Advance(len(p.form.close))
 		return p.endRegion()
 	}
+	switch v := markup.MatchAny(p.Rest(), p.form.after...); v {
+	case sdk.Yes: // the end marker in front of it is missing
+		return p.endRegion()
+	case sdk.Maybe:
+		end = v
+	}
 	switch p.matchOpening(p.Rest()) {
 	case sdk.Yes:
+		if p.opensLast() {
+			return false
+		}
 		p.endCall()
 		return p.End()
 	case sdk.No:
@@ -112,6 +121,12 @@ func (p *parser) readEnd(c byte) bool {
 		}
 	}
 	return false
+}
+
+// opensLast reports whether what is left to read is the opening of the form and nothing behind it, as
+// far as that is known: at the end of the output it stands for the end marker.
+func (p *parser) opensLast() bool {
+	return p.form.close != "" && string(chars.TrimEnd(p.Rest())) == p.form.open[0]
 }
 
 // readUnclosed reads the end of an array whose bracket is missing.
@@ -187,8 +202,8 @@ func (p *parser) Over() {
 			p.Out.Malformed(0, p.Fed())
 			return
 		}
-		if markup.MatchTag(p.Rest(), p.form.close) == sdk.Maybe {
-			p.AdvanceTo(nil) // nothing, or half the end marker
+		if markup.MatchTag(p.Rest(), p.form.close) == sdk.Maybe || p.opensLast() {
+			p.AdvanceTo(nil) // nothing, half the end marker, or another in its place
 		}
 		p.End()
 	case p.Cut && p.Began:

@@ -147,6 +147,7 @@ func yes(b bool) sdk.Verdict {
 func spec(p abi.Parser, f format) sdk.Spec {
 	if f.keys.Name == nil {
 		f.keys = callobject.Hermes()
+		f.keys.Args = append(f.keys.Args, "args") // which small models shorten the word to
 	}
 	if p.Triggers == nil {
 		p.Triggers, p.Starts = f.literals(false), f.literals(true)

@@ -10,7 +10,12 @@ import (
 // are those that llama.cpp's handler of Hermes accepted. These are ordinary text as
 // well: a list of tools, an answer that was asked for as JSON.
 func Hermes() sdk.Spec {
-	forms := []form{{open: []string{"<tool_call>"}, close: "</tool_call>"}}
+	const open, end = "<tool_call>", "</tool_call>"
+	forms := []form{ // Falcon 3 puts its JSON into a block of code
+		{open: []string{open, "```json"}, close: "```", after: []string{end}},
+		{open: []string{open, "```"}, close: "```", after: []string{end}},
+		{open: []string{open}, close: end},
+	}
 	for _, tag := range []string{"tools", "tool", "response", "json", "JSON", "xml"} {
 		forms = append(forms, form{open: []string{"<" + tag + ">"}, close: "</" + tag + ">", loose: true})
 	}

@@ -20,6 +20,7 @@ import (
 
 	"github.com/callgate/callgate/sdk"
 	"github.com/callgate/callgate/sdk/abi"
+	"github.com/callgate/callgate/sdk/chars"
 	"github.com/callgate/callgate/sdk/typed"
 	"github.com/callgate/callgate/wasm-parsers/internal/markup"
 	"github.com/callgate/callgate/wasm-parsers/internal/region"
@@ -190,7 +191,34 @@ func (f *format) canParseInside(b []byte) sdk.Verdict {
 	if v == sdk.No && f.jsonCall {
 		_, _, v = nameLine(b)
 	}
+	if v == sdk.No {
+		_, v = f.garbled(b)
+	}
 	return v
+}
+
+// maxGarbled is how many bytes of a misspelled marker may stand in front of a function's tag.
+const maxGarbled = 64
+
+// garbled tells how long what stands in b where the markers in front of a function should, and
+// whether the function's tag is behind it: markers that the model has misspelled, with no white space
+// in them. Anything else in a wrapper is text about it.
+func (f *format) garbled(b []byte) (int, sdk.Verdict) {
+	if len(f.lead) == 0 || len(b) > 0 && b[0] != '<' {
+		return 0, sdk.No
+	}
+	for n := range min(len(b), maxGarbled) {
+		switch v := markup.Match(b[n:], f.fun.open); {
+		case v != sdk.No:
+			return n, v
+		case chars.IsSpace(b[n]):
+			return 0, sdk.No
+		}
+	}
+	if len(b) >= maxGarbled {
+		return 0, sdk.No
+	}
+	return 0, sdk.Maybe
 }
 
 // matchCall tells whether b begins a call.

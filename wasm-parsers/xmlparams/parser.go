@@ -142,7 +142,12 @@ func (p *parser) readFunc() bool {
 	case p.leads == 0 && lead == sdk.Maybe:
 		return false
 	}
-	return p.readFuncTag(b)
+	if n, v := p.garbled(b); p.wrapped && v == sdk.Maybe {
+		return false
+	} else if p.wrapped && v == sdk.Yes {
+		p.Advance(n)
+	}
+	return p.readFuncTag(p.Rest())
 }
 
 // readFuncTag reads the tag of a function.
@@ -160,8 +165,16 @@ func (p *parser) readFuncTag(b []byte) bool {
 	return p.beginFunc(t)
 }
 
-// readLead reads the next marker in front of a function.
+// readLead reads the next marker in front of a function. Behind the first the others may be missing.
 func (p *parser) readLead() bool {
+	if b := p.Rest(); p.leads > 0 && markup.Match(b, p.lead[p.leads]) == sdk.No {
+		switch markup.Match(b, p.fun.open) {
+		case sdk.Yes:
+			return p.readFuncTag(b)
+		case sdk.Maybe:
+			return false
+		}
+	}
 	if !p.Marker(p.lead[p.leads]) {
 		return false
 	}
