@@ -50,6 +50,9 @@ func (a *asking) ask(ctx context.Context, inner Chatter, req *gateway.Request, l
 	resp, err := inner.Chat(ctx, req)
 	soft()
 	if err != nil {
+		if context.Cause(ctx) == errSoft { // the error is one that the gateway has made of it
+			err = errSoft
+		}
 		a.end()
 		return err
 	}

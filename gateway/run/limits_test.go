@@ -100,7 +100,9 @@ func TestModelTimeEnds(t *testing.T) {
 			return says(true, n, "Enough."), nil
 		}
 		<-ctx.Done()
-		return "", gateway.Ended(ctx)
+		told := *gateway.Ended(ctx) // as the gateway does, which adds what it has tried
+		told.Message += " Tried: a/m (upstream_timeout), b/m (upstream_timeout)."
+		return "", &told
 	}
 	a := b.ask(body(true, ""))
 	a.one(t, "stop")
