@@ -8,6 +8,7 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -179,7 +180,7 @@ func copyAnswer(c echo.Context, resp *gateway.Response) error {
 type tail [3]byte
 
 func (t *tail) add(piece []byte) {
-	last := append(t[:len(t):len(t)], piece[max(len(piece)-len(t), 0):]...)
+	last := slices.Concat(t[:], piece[max(len(piece)-len(t), 0):])
 	copy(t[:], last[len(last)-len(t):])
 }
 
