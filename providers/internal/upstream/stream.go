@@ -137,7 +137,7 @@ func complete(b *wire.Block) bool {
 
 // ended is what the end of the stream means: io.EOF if the answer was complete.
 func (s *Stream) ended(err error) error {
-	if e := s.c.interrupted(); e != nil && !(s.finished && e.Kind == gateway.Timeout) { // nobody waits for an end without need
+	if e := s.c.interrupted(); e != nil && (!s.finished || e.Kind != gateway.Timeout) { // an answer that is complete is not late
 		return e
 	}
 	p := s.c.p
