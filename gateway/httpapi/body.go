@@ -53,7 +53,6 @@ func (b *bodies) read(c echo.Context, room *inflight.Claim) ([]byte, error) {
 	if r.ContentLength < 0 { // else net/http reads no more than was said
 		from = http.MaxBytesReader(c.Response(), r.Body, b.most)
 	}
-	conn.beginBody()
 	body, err := readAll(from, r.ContentLength, room)
 	var limit *http.MaxBytesError
 	var full *gateway.Error

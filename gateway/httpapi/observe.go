@@ -32,7 +32,7 @@ type record struct {
 	asks    bool            // it is a request for an answer
 	writer  protocol.Writer // of an answer that has begun
 	key     string          // that was refused
-	raw     bool            // the answer is the upstream's bytes, and no stream of events
+	raw     bool            // the answer is the upstream's bytes, and no event of ours may follow what was sent
 	abort   bool            // it broke off
 	tape    *content.Tape   // of what is said; nil: nobody keeps it
 

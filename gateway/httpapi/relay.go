@@ -8,6 +8,7 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -144,12 +145,12 @@ func below(path string) (string, error) {
 
 // copyAnswer writes an upstream's bytes as they come. Events are flushed one by one.
 func copyAnswer(c echo.Context, resp *gateway.Response) error {
-	w := c.Response()
+	w, rec := c.Response(), recordOf(c)
 	events := strings.HasPrefix(w.Header().Get("content-type"), "text/event-stream")
-	recordOf(c).raw = !events
 	if events {
 		streamHeader(w.Header())
 	}
+	var sent tail
 	for {
 		f, err := resp.Next()
 		switch {
@@ -166,11 +167,27 @@ func copyAnswer(c echo.Context, resp *gateway.Response) error {
 		if !w.Committed {
 			w.WriteHeader(resp.Status)
 		}
+		sent.add(f.Raw)
+		rec.raw = !events || !sent.endsEvent()
 		if _, err := w.Write(f.Raw); err != nil {
 			return &gateway.Error{Kind: gateway.Canceled, Message: "The client closed the request.", Err: err}
 		}
 		w.Flush()
 	}
+}
+
+// tail is the last bytes of what was sent of an answer.
+type tail [3]byte
+
+func (t *tail) add(piece []byte) {
+	last := slices.Concat(t[:], piece[max(len(piece)-len(t), 0):])
+	copy(t[:], last[len(last)-len(t):])
+}
+
+// endsEvent reports whether an event of ours may follow: the blank line is there that ends the one before.
+func (t *tail) endsEvent() bool {
+	s := string(t[:])
+	return strings.HasSuffix(s, "\n\n") || strings.HasSuffix(s, "\n\r\n") || strings.HasSuffix(s, "\r\r")
 }
 
 // relayedBody is the body of a request that is sent on.

@@ -116,7 +116,7 @@ func New(cfg Config) (*Server, error) {
 	b := &bodies{cfg.MaxBody, cfg.Memory, cfg.Limits, cfg.Serves}
 	s.echo.HTTPErrorHandler = fail
 	s.echo.IPExtractor = echo.ExtractIPDirect() // no header of a client's says who it is
-	s.echo.Use(w.observe, recoverer(cfg.Log), endChunked, s.health.endDraining)
+	s.echo.Use(w.observe, recoverer(cfg.Log), awaitBodies, endChunked, s.health.endDraining)
 	s.echo.GET("/livez", livez)
 	s.echo.GET("/readyz", s.health.readyz)
 	x := &exchange{cfg.Gateway, a, b, w, cfg.Content, cfg.Heartbeat}

@@ -2,8 +2,10 @@ package httpapi
 
 import (
 	"net"
-	"sync/atomic"
+	"sync"
 	"time"
+
+	"github.com/labstack/echo/v4"
 )
 
 // stallLimit is how long a client may take no byte of its answer, or send none of its
@@ -16,25 +18,51 @@ const writeAtOnce = 256 << 10
 // stalling ends reads and writes of a connection that make no progress. It sets the deadlines where
 // bytes are really read from the system and written to it: most bodies are here with their header.
 type stalling struct {
-	limit   time.Duration
-	body    atomic.Bool // a request's body is being read
-	waited  atomic.Bool // for some of it, under a deadline that has to be taken back
-	written time.Time   // when the deadline of writes was last set; used by one write at a time
+	limit time.Duration
+
+	mu     sync.Mutex // of the deadline of reads
+	body   bool       // a request's body is being read, by a handler or by net/http behind it
+	waited bool       // for some of it, under a deadline that has to be taken back
+
+	written time.Time // when the deadline of writes was last set; used by one write at a time
 }
 
 // read reads. Reads between requests have net/http's own deadlines, and the one that waits for a client
 // to leave has none.
 func (s *stalling) read(c net.Conn, p []byte) (int, error) {
-	if !s.body.Load() {
+	if !s.awaitsBody(c, len(p)) {
 		return c.Read(p)
 	}
-	s.waited.Store(true)
-	_ = c.SetReadDeadline(time.Now().Add(s.limit)) // of an open connection it cannot fail
 	n, err := c.Read(p)
 	if err != nil { // and so does every further read: net/http wants the rest of the body
-		s.body.Store(false)
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.body = false
 	}
 	return n, err
+}
+
+// awaitsBody reports whether a read of so many bytes is for a body, and sets its deadline. One byte is what
+// net/http waits for behind a body (see [connection.Read]): the body has come.
+func (s *stalling) awaitsBody(c net.Conn, size int) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.body && size == 1 {
+		s.bodyRead(c)
+	}
+	if s.body {
+		s.waited = true
+		_ = c.SetReadDeadline(time.Now().Add(s.limit)) // of an open connection it cannot fail
+	}
+	return s.body
+}
+
+// bodyRead notes that the body was read, so that the connection may rest. s.mu is held.
+func (s *stalling) bodyRead(c net.Conn) {
+	if s.waited {
+		_ = c.SetReadDeadline(time.Time{})
+	}
+	s.body, s.waited = false, false
 }
 
 // write writes p. The deadline is set anew when a quarter of it is over, which spares most chunks of a
@@ -53,29 +81,42 @@ func (s *stalling) write(c net.Conn, p []byte) (n int, err error) {
 	}
 }
 
+// awaitBodies says that a request's body is read from now on, whether its handler reads it or answers without:
+// net/http reads what is left of it in front of the answer.
+func awaitBodies(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		if r := c.Request(); r.ContentLength != 0 {
+			connectionOf(r.Context()).beginBody()
+		}
+		return next(c)
+	}
+}
+
 // beginBody says that a request's body is read from now on. It may be called for nil.
 func (c *connection) beginBody() {
 	if c != nil {
-		c.stall.body.Store(true)
+		c.stall.mu.Lock()
+		defer c.stall.mu.Unlock()
+		c.stall.body = true
 	}
 }
 
-// endBody says that the body was read, so that the connection may rest. After an error it is not
-// called: net/http reads what is left of the body. It may be called for nil.
+// endBody says that the body was read. After an error it is not called: net/http reads what is left of the
+// body. It may be called for nil.
 func (c *connection) endBody() {
-	if c == nil {
-		return
-	}
-	c.stall.body.Store(false)
-	if c.stall.waited.Swap(false) {
-		_ = c.Conn.SetReadDeadline(time.Time{})
+	if c != nil {
+		c.stall.mu.Lock()
+		defer c.stall.mu.Unlock()
+		c.stall.bodyRead(c.Conn)
 	}
 }
 
-// SetReadDeadline implements net.Conn. net/http calls it between requests: what is read from then on is
-// no body.
+// SetReadDeadline implements net.Conn. net/http calls it between requests, and to end its read behind a body:
+// what is read from then on is no body, and the deadline is not taken back.
 func (c *connection) SetReadDeadline(t time.Time) error {
-	c.stall.body.Store(false)
+	c.stall.mu.Lock()
+	defer c.stall.mu.Unlock()
+	c.stall.body, c.stall.waited = false, false
 	return c.Conn.SetReadDeadline(t)
 }
 

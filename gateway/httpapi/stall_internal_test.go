@@ -129,3 +129,63 @@ func TestStalledReader(t *testing.T) {
 		}
 	})
 }
+
+// TestUnreadBody holds that a client whose body nobody reads cannot keep a connection by not sending it:
+// net/http reads what is left of it in front of the answer, which needs no key.
+func TestUnreadBody(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s, err := New(Config{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		listener, stop := onPipes(s)
+		defer stop()
+		for _, head := range []string{
+			"POST /nowhere HTTP/1.1\r\nHost: localhost\r\nContent-Length: 27\r\n\r\n",
+			"GET /livez HTTP/1.1\r\nHost: localhost\r\nContent-Length: 27\r\n\r\n",
+			"GET /livez HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n",
+			"POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nContent-Encoding: gzip\r\nContent-Length: 27\r\n\r\n",
+		} {
+			conn := listener.dial()
+			late := time.AfterFunc(time.Hour, func() { conn.Close() })
+			if _, err := io.WriteString(conn, head); err != nil {
+				t.Fatal(err)
+			}
+			if answer, err := io.ReadAll(conn); err != nil {
+				t.Errorf("%.30q: got %v behind %q, want the connection closed once the body stalls", head, err, answer)
+			}
+			late.Stop()
+			conn.Close()
+		}
+	})
+}
+
+// TestReadBehindBody holds that net/http's read behind a body, which waits for the client to leave, has no
+// deadline, also where it comes before the handler has said that the body is read.
+func TestReadBehindBody(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		near, far := net.Pipe()
+		defer near.Close()
+		c := &connection{Conn: far, stall: stalling{limit: stallLimit}}
+		defer c.Close()
+		c.beginBody()
+		go func() {
+			_, _ = io.WriteString(near, "body")
+			time.Sleep(3 * stallLimit)
+			_, _ = io.WriteString(near, "GET")
+		}()
+		for _, size := range []int{4, 1} {
+			if n, err := c.Read(make([]byte, size)); n != size || err != nil {
+				t.Errorf("got %d and %v of a read of %d, want no deadline behind the body", n, err, size)
+			}
+		}
+		// net/http ends its read by a deadline, which nobody may take back.
+		c.beginBody()
+		_ = c.SetReadDeadline(time.Now())
+		if n, err := c.Read(make([]byte, 1)); err == nil {
+			t.Errorf("got %d bytes, want the read ended", n)
+		}
+	})
+}

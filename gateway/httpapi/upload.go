@@ -21,7 +21,6 @@ type uploads struct {
 // read reads a body.
 func (u *uploads) read(c echo.Context) (*upload.Body, error) {
 	conn := connectionOf(c.Request().Context())
-	conn.beginBody()
 	from := http.MaxBytesReader(c.Response(), c.Request().Body, u.most)
 	body, err := upload.Read(from, u.most, upload.Room{Memory: u.memory.Claim(), Files: u.files.Claim()})
 	var limit *http.MaxBytesError

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/callgate/callgate/gateway"
+	"github.com/callgate/callgate/gateway/wire"
 )
 
 // asking is how far the rounds have come.
@@ -17,7 +18,7 @@ type asking struct {
 	round       int
 	lastBecause gateway.ToolStop  // why the answer at hand is the last one; "" if it need not be
 	end         func()            // ends the time of the round
-	inBand      []byte            // the error that has ended the round, as the upstream sent it
+	inBand      *wire.Frame       // the error that has ended the round, as the upstream sent it; nil for none
 	usage       []json.RawMessage // of the rounds
 	sum         *summary
 }
@@ -50,6 +51,9 @@ func (a *asking) ask(ctx context.Context, inner Chatter, req *gateway.Request, l
 	resp, err := inner.Chat(ctx, req)
 	soft()
 	if err != nil {
+		if context.Cause(ctx) == errSoft { // the error is one that the gateway has made of it
+			err = errSoft
+		}
 		a.end()
 		return err
 	}

@@ -88,13 +88,17 @@ func (s *executor) start(ctx context.Context, w *work) {
 	n := len(w.ready)
 	w.done, w.left, w.ended, w.beat = make([]*done, n), n, make(chan ended, n), time.NewTicker(s.beat)
 	ctx, w.end = context.WithDeadline(ctx, s.until)
-	free := make(chan struct{}, s.policy.Parallel)
+	places := make(chan int, n)
 	for i, r := range w.ready {
 		s.out.tell(toolEvent(startedEvent, r.call, r.tool))
+		places <- i
+	}
+	close(places)
+	for range min(n, s.policy.Parallel) {
 		go func() { // it ends with ctx, or soon behind it
-			free <- struct{}{}
-			defer func() { <-free }()
-			w.ended <- ended{i, s.caller.make(ctx, r, s.policy)}
+			for i := range places {
+				w.ended <- ended{i, s.caller.make(ctx, w.ready[i], s.policy)}
+			}
 		}()
 	}
 	s.out.comment(w.running())

@@ -100,7 +100,9 @@ func TestModelTimeEnds(t *testing.T) {
 			return says(true, n, "Enough."), nil
 		}
 		<-ctx.Done()
-		return "", gateway.Ended(ctx)
+		told := *gateway.Ended(ctx) // as the gateway does, which adds what it has tried
+		told.Message += " Tried: a/m (upstream_timeout), b/m (upstream_timeout)."
+		return "", &told
 	}
 	a := b.ask(body(true, ""))
 	a.one(t, "stop")
@@ -207,6 +209,23 @@ func TestParallel(t *testing.T) {
 	for i, r := range b.results(2) {
 		if want := fmt.Sprintf(`{"q":"%d"}`, i); r["text"] != want {
 			t.Errorf("got the result %d %v, want %s: they are in the order of the calls", i, r["text"], want)
+		}
+	}
+}
+
+// TestErrorInRound: a call that an error of the upstream's has cut off is not made, whatever fields the
+// error's event has.
+func TestErrorInRound(t *testing.T) {
+	for _, fields := range []string{"", "event: error\n"} {
+		failure := fields + "data: {\"error\":{\"message\":\"boom\",\"type\":\"server_error\"}}\n\n"
+		b := newBench(t, run.Policy{}, func(n int, _ *gateway.Request) string {
+			whole := says(true, n, "", fc{"c1", "a__search", `{"q":"all of it"}`})
+			before, _, _ := strings.Cut(whole, `"delta":{}`)
+			return before[:strings.LastIndex(before, "data: ")] + failure
+		}, toolserver.Tool{Server: "a", Name: "search"})
+		a := b.ask(body(true, ""))
+		if len(b.shelf.calls) != 0 || len(b.model.bodies) != 1 || !strings.HasSuffix(a.raw, failure) {
+			t.Errorf("got %q, %d calls and %d requests, want the error", a.raw, len(b.shelf.calls), len(b.model.bodies))
 		}
 	}
 }

@@ -143,8 +143,8 @@ func (l *loop) read() {
 		l.out.more = false
 	default:
 		l.out.more = f.More
-		if f.Data == nil && !f.Done && bytes.HasPrefix(f.Raw, []byte("data")) {
-			l.asking.inBand = bytes.Clone(f.Raw)
+		if f.Failed() {
+			l.asking.inBand = f.Copy()
 			return
 		}
 		for _, f := range outgoing(f) {
@@ -212,9 +212,9 @@ func (l *loop) ended() {
 // endedByError deals with an error that the upstream has sent in its stream. What tools have found
 // is not lost by it; else the client gets it as it came.
 func (l *loop) endedByError() {
-	raw := l.asking.inBand
+	failure := l.asking.inBand
 	if !l.executor.ledger.any() {
-		l.out.put(&wire.Frame{Raw: raw})
+		l.out.put(failure)
 		l.err = io.EOF
 		return
 	}

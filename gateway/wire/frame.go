@@ -68,8 +68,8 @@ type Choice struct {
 	calls, beside bool // they say something: the calls, another member
 }
 
-// maxChoices is how many choices of an answer are read; OpenAI's limit for n.
-const maxChoices = 128
+// MaxChoices is how many choices of an answer are read; OpenAI's limit for n.
+const MaxChoices = 128
 
 // look finds what the frame holds.
 func (f *Frame) look() *table {

@@ -145,7 +145,7 @@ func isNoError(v []byte) bool {
 }
 
 // locateChoices reads the array of choices at the cursor. ok is false where it is none, or
-// has more than maxChoices.
+// has more than MaxChoices.
 func (t *table) locateChoices(c *cursor, whole bool) (ok bool) {
 	t.choices = t.choices[:0]
 	body := "delta"
@@ -174,7 +174,7 @@ func (t *table) locateChoices(c *cursor, whole bool) (ok bool) {
 			c.value()
 		}
 		p.Object = Span{from, c.i}
-		return n < maxChoices && p.Index < maxChoices
+		return n < MaxChoices && p.Index < MaxChoices
 	})
 }
 

@@ -94,9 +94,7 @@ func (s *stream) read() {
 	if s.chunks.content {
 		s.upstream.Started()
 	}
-	if s.decoder.finished {
-		s.upstream.Finished()
-	}
+	s.upstream.Finished(s.decoder.finished)
 	if err != nil {
 		s.upstream.Close()
 		s.err = s.p.unusable(err, s.header)

@@ -135,7 +135,5 @@ func (s *nativeStream) read() {
 	if d.Content {
 		s.upstream.Started()
 	}
-	if d.Finished {
-		s.upstream.Finished()
-	}
+	s.upstream.Finished(d.Finished)
 }

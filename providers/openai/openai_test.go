@@ -265,3 +265,57 @@ func TestCauseOfTheCaller(t *testing.T) {
 		}
 	}
 }
+
+// TestSeveralChoices holds that a stream is complete when all choices that have begun are: each has a finish
+// reason of its own.
+func TestSeveralChoices(t *testing.T) {
+	t.Parallel()
+	chunk := func(index int, finish string) string {
+		return fmt.Sprintf(`data: {"object":"chat.completion.chunk","choices":[{"index":%d,"delta":{"content":"x"},"finish_reason":%s}]}`+"\n\n", index, finish)
+	}
+	const later = `data: {"choices":[{"index":0,"delta":{},"finish_reason":null}]}` + "\n\n"
+	for _, tt := range []struct {
+		name, stream string
+		cut          bool
+	}{
+		{"one of two", chunk(0, "null") + chunk(1, "null") + chunk(0, `"stop"`), true},
+		{"one behind the other, cut", chunk(0, "null") + chunk(0, `"stop"`) + chunk(1, "null"), true},
+		{"one behind the other", chunk(0, "null") + chunk(0, `"stop"`) + chunk(1, "null") + chunk(1, `"length"`), false},
+		{"something behind the finish reason", chunk(0, "null") + chunk(0, `"stop"`) + later, false},
+	} {
+		url := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "text/event-stream")
+			io.WriteString(w, tt.stream)
+		})
+		p, err := openai.New(openai.Config{BaseURL: url})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = readAll(t, p, mustRequest(t, true))
+		if cut := err != nil && gateway.AsError(err).Code == "upstream_cut"; cut != tt.cut || err != nil && !cut {
+			t.Errorf("%s: got %v, want cut %v", tt.name, err, tt.cut)
+		}
+	}
+}
+
+// TestNoEndBehindFinish holds that a server which forgets both the end marker and to close its connection
+// has given a complete answer all the same.
+func TestNoEndBehindFinish(t *testing.T) {
+	t.Parallel()
+	left := make(chan struct{})
+	url := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		io.WriteString(w, `data: {"choices":[{"index":0,"delta":{"content":"x"},"finish_reason":"stop"}]}`+"\n\n")
+		w.(http.Flusher).Flush()
+		<-r.Context().Done()
+		close(left)
+	})
+	p, err := openai.New(openai.Config{BaseURL: url, Timeouts: openai.Timeouts{Idle: 20 * time.Millisecond}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if frames, err := readAll(t, p, mustRequest(t, true)); frames != 1 || err != nil {
+		t.Errorf("got %d frames and %v, want the answer", frames, err)
+	}
+	<-left
+}

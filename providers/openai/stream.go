@@ -17,6 +17,7 @@ type stream struct {
 	withheld headers.Withheld
 	upstream *upstream.Stream
 	warnings []string
+	choices  choices
 	done     bool // the end marker came
 	frame    wire.Frame
 	shape    wire.Shape
@@ -69,8 +70,29 @@ func (s *stream) Next() (*gateway.Frame, error) {
 	}
 	s.shape.Read(f, b.Raw, data)
 	f.More = s.upstream.Buffered()
-	if f.Finishes() {
-		s.upstream.Finished()
+	if s.choices.read(f) {
+		s.upstream.Finished(s.choices.over())
 	}
 	return f, nil
 }
+
+// choices are those of a stream: which have begun, and which have a finish reason, by their index below
+// [wire.MaxChoices].
+type choices struct{ begun, ended [wire.MaxChoices]bool }
+
+// read notes what a chunk says of choices, and reports whether it has any.
+func (c *choices) read(f *wire.Frame) (any bool) {
+	list := f.Choices()
+	for i := range list {
+		at := list[i].Index
+		if at < 0 || at >= len(c.begun) {
+			continue
+		}
+		c.begun[at], any = true, true
+		c.ended[at] = c.ended[at] || list[i].Reason != ""
+	}
+	return any
+}
+
+// over reports whether nothing is missing of any choice.
+func (c *choices) over() bool { return c.begun == c.ended }

@@ -1,6 +1,7 @@
 package attempt
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -144,9 +145,19 @@ func (a *answer) fail(err error) {
 	a.finished, a.ended = true, err
 	if e := gateway.AsError(err); e.InBand != nil && a.outcome().Committed {
 		a.outcome().UpstreamError, a.failed = true, e
-		a.out.put(&wire.Frame{Raw: e.InBand})
+		a.out.put(inBand(e))
 		a.ended = io.EOF
 	}
+}
+
+// inBand is the frame of an error that the upstream has sent in its stream. Protocols other than chat
+// completions read it.
+func inBand(e *gateway.Error) *wire.Frame {
+	f := &wire.Frame{Raw: e.InBand}
+	if b, err := wire.NewReader(bytes.NewReader(e.InBand), 0).Next(); err == nil {
+		f.Data = bytes.Clone(bytes.TrimSpace(b.Data))
+	}
+	return f
 }
 
 // maxAhead is how many bytes of an answer wait for the first useful one among them, and frameCost what

@@ -85,8 +85,8 @@ func (s *Stream) Started() {
 	}
 }
 
-// Finished notes that nothing is missing if the stream ends now.
-func (s *Stream) Finished() { s.finished = true }
+// Finished notes whether nothing is missing if the stream ends now.
+func (s *Stream) Finished(is bool) { s.finished = is }
 
 // Buffered says that the next block, or a part of it, is already here.
 func (s *Stream) Buffered() bool { return s.blocks.Buffered() }
@@ -137,7 +137,7 @@ func complete(b *wire.Block) bool {
 
 // ended is what the end of the stream means: io.EOF if the answer was complete.
 func (s *Stream) ended(err error) error {
-	if e := s.c.interrupted(); e != nil {
+	if e := s.c.interrupted(); e != nil && (!s.finished || e.Kind != gateway.Timeout) { // an answer that is complete is not late
 		return e
 	}
 	p := s.c.p

@@ -107,9 +107,7 @@ func TestStream(t *testing.T) {
 			}
 			s.Started()
 		}
-		if finished {
-			s.Finished()
-		}
+		s.Finished(finished)
 		_, err = s.Next()
 		var e *gateway.Error
 		cut := errors.As(err, &e) && e.Code == upstream.CodeCut
