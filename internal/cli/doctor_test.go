@@ -2,6 +2,8 @@ package cli
 
 import (
 	"bytes"
+	"crypto/tls"
+	"crypto/x509"
 	"fmt"
 	"io"
 	"log"
@@ -200,6 +202,8 @@ func TestDoctorRemedies(t *testing.T) {
 	for want, err := range map[string]error{
 		"NO_PROXY": &net.OpError{Op: "proxyconnect", Net: "tcp", Err: syscall.ECONNREFUSED},
 		"https://": &net.OpError{Op: "read", Net: "tcp", Err: syscall.ECONNRESET},
+		"clock":    &tls.CertificateVerificationError{Err: x509.CertificateInvalidError{Reason: x509.Expired}},
+		"names":    &tls.CertificateVerificationError{Err: x509.HostnameError{Certificate: &x509.Certificate{}, Host: "host.example"}},
 	} {
 		if got := connectRemedy(fmt.Errorf("wrapped: %w", err)); !strings.Contains(got, want) {
 			t.Errorf("%v: got %q, want %q in it", err, got, want)

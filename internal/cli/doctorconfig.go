@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/rand"
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
@@ -237,6 +238,8 @@ func remedyOf(err error) string {
 func connectRemedy(err error) string {
 	var (
 		dns    *net.DNSError
+		date   x509.CertificateInvalidError
+		name   x509.HostnameError
 		cert   *tls.CertificateVerificationError
 		record tls.RecordHeaderError
 		op     *net.OpError
@@ -246,6 +249,10 @@ func connectRemedy(err error) string {
 		return "correct HTTP_PROXY and HTTPS_PROXY, or name the host in NO_PROXY"
 	case errors.As(err, &dns):
 		return "correct the name of the host"
+	case errors.As(err, &date) && date.Reason == x509.Expired:
+		return "renew its certificate, or set the clock of this machine"
+	case errors.As(err, &name):
+		return "write one of the names that its certificate has"
 	case errors.As(err, &cert):
 		return "name the certificate of its authority in SSL_CERT_FILE, or give it one that this machine trusts"
 	case errors.As(err, &record):
