@@ -120,14 +120,11 @@ func mistake(err error) string {
 // misplaced says where a file belongs that stands where the command takes no argument.
 func misplaced(err error, path string) string {
 	file, ok := strings.CutPrefix(err.Error(), "unexpected argument ")
-	if !ok || !isFile(file) {
-		return ""
-	}
-	if path == "callgate parse" {
+	if ok && path == "callgate parse" {
 		return ": text is read from standard input; write callgate parse < " + file
 	}
 	var wrong *kong.ParseError
-	if errors.As(err, &wrong) && slices.ContainsFunc(wrong.Context.Flags(), isConfig) {
+	if ok && isFile(file) && errors.As(err, &wrong) && slices.ContainsFunc(wrong.Context.Flags(), isConfig) {
 		return ": a configuration is named by a flag; write " + path + " -c " + file
 	}
 	return ""
@@ -208,12 +205,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	return exitFailed
 }
 
-// isFile reports whether an argument is a file's name: there is one, or it ends as a
-// configuration's does.
+// isFile reports whether an argument is named as a configuration is.
 func isFile(arg string) bool {
-	if ext := filepath.Ext(arg); ext == ".yaml" || ext == ".yml" {
-		return true
-	}
-	info, err := os.Stat(arg)
-	return err == nil && !info.IsDir()
+	return slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(arg))
 }
