@@ -821,3 +821,23 @@ func TestReference(t *testing.T) {
 		t.Errorf("got %d codes and %d headers, want more: are they found?", codes, headers)
 	}
 }
+
+// TestDemoCount holds that pages which say how many requests the demo sends say what its picture
+// shows, which a test compares with what the demo prints.
+func TestDemoCount(t *testing.T) {
+	t.Parallel()
+	tr := readTree(t)
+	picture, err := os.ReadFile("demo.svg")
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown := regexp.MustCompile(`Callgate (\d+) of`).FindSubmatch(picture)
+	if shown == nil {
+		t.Fatal("demo.svg has no totals")
+	}
+	for _, name := range []string{"README.md", "docs/quickstart.md"} {
+		if want := "sends " + string(shown[1]) + " requests"; !strings.Contains(tr.texts[name], want) {
+			t.Errorf("%s lacks %q, which demo.svg shows", name, want)
+		}
+	}
+}

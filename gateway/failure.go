@@ -146,9 +146,9 @@ func (f *UpstreamFailure) refuse(e *Error, status int, wrapped bool) {
 func (f *UpstreamFailure) what(k Kind) string {
 	switch {
 	case k == Unauthorized && f.Status == 0:
-		return "the upstream refused the gateway's own credentials"
+		return "the upstream refused the gateway's own credentials; check the provider's api_key"
 	case k == Unauthorized:
-		return fmt.Sprintf("the upstream refused the gateway's own credentials (status %d)", f.Status)
+		return fmt.Sprintf("the upstream refused the gateway's own credentials (status %d); check the provider's api_key", f.Status)
 	case f.Status == 0:
 		return "the upstream answered with an error"
 	case k == QuotaExceeded:

@@ -41,7 +41,24 @@ func (d *decoder) value(p path, n *yamldoc.Node, v reflect.Value, f field) {
 }
 
 func (d *decoder) mismatch(p path, n *yamldoc.Node, t reflect.Type, f field) {
-	d.r.add(p, "expected %s, got %s; write for example %s", typeName(t), n.Kind, example(f))
+	d.r.add(p, "expected %s, got %s; write for example %s", typeName(t), got(n, t), example(f))
+}
+
+// got tells what stands where a value of type t belongs. It quotes what stands for
+// another scalar; a secret may be there, or be what stands in place of a section.
+func got(n *yamldoc.Node, t reflect.Type) string {
+	if !isScalar(t) || t == secretType {
+		return n.Kind.String()
+	}
+	switch n.Kind {
+	case yamldoc.Text:
+		return "the text " + yamldoc.Quote(n.Text)
+	case yamldoc.Number:
+		return "the number " + n.Text
+	case yamldoc.Bool:
+		return n.Text
+	}
+	return n.Kind.String()
 }
 
 func example(f field) string {
@@ -90,7 +107,7 @@ func (d *decoder) fits(p path, n *yamldoc.Node, t reflect.Type, f field) bool {
 	case n.Kind == yamldoc.List || n.Kind == yamldoc.Map, !isText && n.Kind == yamldoc.Bool && typeName(t) != "true or false":
 		d.mismatch(p, n, t, f)
 	case isText && n.Kind != yamldoc.Text:
-		d.r.add(p, "expected text, got %s; put it in quotes if it is meant, or write for example %s", n.Kind, example(f))
+		d.r.add(p, "expected text, got %s; put it in quotes if it is meant, or write for example %s", got(n, t), example(f))
 	default:
 		return true
 	}
@@ -146,7 +163,7 @@ func (d *decoder) element(p path, n *yamldoc.Node, v reflect.Value, f field) {
 	}
 	d.value(p, n, v, f)
 	if isSection && n.Kind == yamldoc.Null {
-		d.r.add(p, "expected a mapping, got nothing; write for example %s", example(f))
+		d.r.add(p, "expected a mapping, got nothing; indent what belongs to it, or write for example %s", example(f))
 	}
 }
 

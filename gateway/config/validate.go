@@ -137,6 +137,8 @@ func (c *Config) checkKeys(r *report) {
 
 func checkHash(r *report, p path, hash Secret) {
 	switch text := hash.Reveal(); {
+	case strings.HasPrefix(text, "cg-"):
+		r.add(p, "the value is a key itself, not its hash; write the hash of a new key, as callgate key prints it")
 	case !isHash(text):
 		r.add(p, "the value is not the hash of a key: \"sha256:\" and 64 digits from 0-9 and a-f, as callgate key prints them")
 	case text == HashKey(""):

@@ -35,7 +35,7 @@ func checkProvider(r *report, name string, pr Provider) {
 	checkBaseURL(r, p.Key("base_url"), pr)
 	checkAPIVersion(r, p.Key("api_version"), pr)
 	checkAzureResponses(r, p.Key("responses"), pr)
-	checkAPIKey(r, p, pr.APIKey)
+	checkAPIKey(r, p, pr)
 	checkHeaders(r, p.Key("headers"), pr.Headers, setHeaders(pr))
 	checkTravelling(r, p, pr)
 }
@@ -170,7 +170,7 @@ func checkURL(r *report, p path, text, eg, credentials string) {
 	u, err := url.Parse(text)
 	switch {
 	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || !isPort(u.Port()):
-		r.add(p, "%s is not an http(s) URL; write for example %s", shown, eg)
+		r.add(p, "%s is not an http(s) URL%s; write for example %s", shown, wrongPort(u), eg)
 	case u.User != nil:
 		r.add(p, "the URL holds a user; use %s instead", credentials)
 	case u.RawQuery != "" || u.ForceQuery || strings.Contains(text, "#"):
@@ -178,14 +178,22 @@ func checkURL(r *report, p path, text, eg, credentials string) {
 	}
 }
 
-// checkURLPath refuses a path that the adapter adds itself: copied from the
+// wrongPort says that a URL's port is none.
+func wrongPort(u *url.URL) string {
+	if u == nil || isPort(u.Port()) {
+		return ""
+	}
+	return ": its port is above 65535"
+}
+
+// checkURLPath refuses a path that Callgate adds itself: copied from the
 // vendor's example of a whole request, it would be there twice.
 func checkURLPath(r *report, p path, pr Provider) {
 	u, err := url.Parse(pr.BaseURL)
 	if err != nil {
 		return
 	}
-	const message = "the adapter adds %s itself; write for example %s"
+	const message = "Callgate adds %s itself; write for example %s"
 	base, eg := strings.TrimRight(u.Path, "/"), adapters[pr.Type].baseURL
 	switch rest, _ := strings.CutSuffix(base, azureV1); {
 	case pr.Type == "anthropic" && strings.HasSuffix(base, "/messages"):
@@ -230,13 +238,47 @@ func checkAzureResponses(r *report, p path, pr Provider) {
 }
 
 // checkAPIKey says too if a key is missing that the environment should hold.
-func checkAPIKey(r *report, p path, key Secret) {
-	at := p.Key("api_key")
+func checkAPIKey(r *report, p path, pr Provider) {
+	at, key := p.Key("api_key"), pr.APIKey
 	if m := r.src.marks[at]; key.IsZero() && m.origin != "" {
 		r.add(at, "%s is empty; set it, or unset %s", m.origin, r.src.marks[p.Key("base_url")].origin)
 		return
 	}
 	checkCredential(r, at, key)
+	checkCopied(r, at, pr)
+}
+
+// checkCopied refuses a key with what does not belong to it, which every upstream
+// would refuse as a wrong key, and one of another vendor's at a vendor's own address.
+func checkCopied(r *report, p path, pr Provider) {
+	key := pr.APIKey.Reveal()
+	switch ends := strings.Trim(key, "\"'"); {
+	case len(key) > 1 && len(ends) == len(key)-2 && key[0] == key[len(key)-1]:
+		r.add(p, "the key itself is in quotes; leave them out, in an env file too")
+	case strings.HasPrefix(strings.ToLower(key), "bearer "):
+		r.add(p, `write the key without "Bearer", which Callgate adds itself`)
+	case variable.MatchString(key):
+		r.add(p, "the key looks like a variable that was not expanded; write ${NAME}")
+	case pr.Type == "openai" && isVendor(pr.BaseURL, "api.openai.com") && strings.HasPrefix(key, anthropicKey):
+		r.add(p, "the key is one of Anthropic's, and base_url is OpenAI's; give OpenAI's key, or write type: anthropic")
+	case pr.Type == "anthropic" && isVendor(pr.BaseURL, "api.anthropic.com") && openAIKey.MatchString(key):
+		r.add(p, "the key is one of OpenAI's, and base_url is Anthropic's; give Anthropic's key, or write type: openai")
+	}
+}
+
+// anthropicKey begins Anthropic's keys.
+const anthropicKey = "sk-ant-"
+
+// openAIKey matches the keys that only OpenAI gives.
+var openAIKey = regexp.MustCompile(`^sk-(proj|svcacct|admin)-`)
+
+// variable matches a shell's variable, which is not what this file calls one.
+var variable = regexp.MustCompile(`^\$[A-Z][A-Z0-9_]*$|^%[A-Z][A-Z0-9_]*%$`)
+
+// isVendor reports whether a base URL leads to a vendor's own host, as one does that is left out.
+func isVendor(base, host string) bool {
+	u, err := url.Parse(base)
+	return base == "" || err == nil && u.Hostname() == host
 }
 
 // isPort reports whether a text is a port, or nothing; numbers of databases have the same range.
@@ -250,9 +292,9 @@ func isPort(text string) bool {
 func checkCredential(r *report, p path, s Secret) {
 	text := s.Reveal()
 	if strings.ContainsFunc(text, unicode.IsControl) {
-		r.add(p, "the value holds a newline or another control character, which no HTTP header can carry")
+		r.add(p, "the value holds a newline or another control character, which no HTTP header can carry; remove it")
 	} else if strings.TrimSpace(text) != text {
-		r.add(p, "the value begins or ends with a space")
+		r.add(p, "the value begins or ends with a space; remove it")
 	}
 }
 

@@ -329,6 +329,9 @@ func (a *Admin) fail(err error, c echo.Context) {
 		return
 	case e.Kind == gateway.NotFound && e.Code == "not_found":
 		e = &gateway.Error{Kind: gateway.NotFound, Code: e.Code, Message: "Not found: this address serves " + adminPaths + "."}
+		if strings.HasPrefix(c.Request().URL.Path, "/v1/") {
+			e.Message = "Not found: this is the admin listener. Clients' requests go to the other one: listen, http://127.0.0.1:8080 by default."
+		}
 	case e.Kind == gateway.InvalidKey:
 		e = &gateway.Error{Kind: gateway.InvalidKey,
 			Message: "No valid key: send the operator's key as \"Authorization: Bearer …\". Clients' keys are not accepted here."}

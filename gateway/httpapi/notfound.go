@@ -3,7 +3,10 @@ package httpapi
 import "strings"
 
 // served is what there is, for whoever asked for something else.
-const served = "This gateway serves POST /v1/chat/completions, /v1/responses, /v1/messages, /v1/conversations, embeddings, completions, moderations, rerank, audio/* and images/* below /v1, and GET /v1/models."
+const served = "This gateway serves POST /v1/chat/completions, /v1/responses, /v1/messages, /v1/conversations, embeddings, completions, moderations, rerank, audio/* and images/* below /v1, and GET /v1/models. The base URL of most clients is http://HOST:PORT/v1, of Anthropic's SDKs and Claude Code http://HOST:PORT."
+
+// elsewhere is said of what the admin listener has.
+const elsewhere = "That is on the admin listener: admin.listen, http://127.0.0.1:8081 by default."
 
 // misses are paths that clients ask for when a setting of theirs is wrong, or that need one of
 // ours.
@@ -14,6 +17,8 @@ var misses = []struct {
 	{prefix: "/embeddings", said: "The client's base URL lacks /v1: set base_url or OPENAI_BASE_URL to http://HOST:PORT/v1."},
 	{prefix: "/models", said: "The client's base URL lacks /v1: set base_url or OPENAI_BASE_URL to http://HOST:PORT/v1."},
 	{prefix: "/responses", said: "The client's base URL lacks /v1: set base_url or OPENAI_BASE_URL to http://HOST:PORT/v1."},
+	{prefix: "/messages", said: "The client's base URL lacks /v1, which only Anthropic's own SDKs add: set it to http://HOST:PORT/v1."},
+	{prefix: "/admin", said: elsewhere}, {prefix: "/ui", said: elsewhere}, {prefix: "/metrics", said: elsewhere},
 	{prefix: "/v1/v1/", said: "The client's base URL has /v1 twice. Anthropic's SDKs add /v1 themselves: set ANTHROPIC_BASE_URL to http://HOST:PORT; OpenAI's do not."},
 	{prefix: "/v1/chat/completions/", said: "The client's base URL holds the whole path: set it to http://HOST:PORT/v1."},
 	{prefix: "/openai/", said: "Azure's clients use paths of their own: use OpenAI's client (OpenAI, not AzureOpenAI) with base_url http://HOST:PORT/v1."},

@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -26,6 +27,9 @@ type Prober struct {
 	// there is none.
 	Read func(ctx context.Context, text, model string) (parser, tool string)
 }
+
+// ErrKey is in the error of a server that refuses the key, or that there is none.
+var ErrKey = errors.New("wants a key")
 
 // Report is what was found out.
 type Report struct {
@@ -92,7 +96,7 @@ func (p *Prober) models(ctx context.Context, r *Report) error {
 	}
 	switch {
 	case status == http.StatusUnauthorized || status == http.StatusForbidden:
-		return fmt.Errorf("%s wants a key (status %d)", p.Base, status)
+		return fmt.Errorf("%s %w (status %d)", p.Base, ErrKey, status)
 	case status != http.StatusOK || json.Unmarshal(body, &list) != nil || list.Data == nil:
 		return fmt.Errorf("GET %s/models gives no list of models (status %d): is the base URL right, with its /v1?", p.Base, status)
 	}

@@ -36,12 +36,26 @@ func (d *doctorCmd) Run(e *env) error {
 	return d.server(ctx, e)
 }
 
+// keyRemedy says what to do about a server that wants a key.
+func (d *doctorCmd) keyRemedy(err error) string {
+	switch {
+	case !errors.Is(err, probe.ErrKey):
+		return ""
+	case d.KeyEnv == "":
+		return "name the environment variable that holds it: --key-env NAME"
+	}
+	return d.KeyEnv + " holds another one"
+}
+
 // server asks one server, and prints what to write for it.
 func (d *doctorCmd) server(ctx context.Context, e *env) error {
 	if _, ok := os.LookupEnv(d.KeyEnv); d.KeyEnv != "" && !ok {
 		return usageError{fmt.Errorf("--key-env: there is no environment variable %q; set it, or leave --key-env out if the server wants no key", d.KeyEnv)}
 	}
 	base, err := baseURL(d.URL, "http://127.0.0.1:8000/v1")
+	if err != nil && isFile(d.URL) {
+		err = fmt.Errorf("%q is a file; write callgate doctor -c %[1]s", d.URL)
+	}
 	if err != nil {
 		return usageError{err}
 	}
@@ -59,7 +73,7 @@ func (d *doctorCmd) server(ctx context.Context, e *env) error {
 	}}
 	found, err := p.Ask(ctx, d.Model)
 	if err != nil {
-		return fmt.Errorf("%w\nstart the server, or correct the address: nearly every base URL ends in /v1", err)
+		return fmt.Errorf("%w\n%s", err, cmp.Or(d.keyRemedy(err), connectRemedy(err), "start the server, or correct the address: nearly every base URL ends in /v1"))
 	}
 	d.tell(e.stdout, found)
 	if found.Tools == probe.Unknown {

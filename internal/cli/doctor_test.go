@@ -2,12 +2,18 @@ package cli
 
 import (
 	"bytes"
+	"crypto/tls"
+	"crypto/x509"
 	"fmt"
 	"io"
+	"log"
+	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/callgate/callgate/internal/postgrestest"
@@ -96,6 +102,9 @@ func TestDoctorFinds(t *testing.T) {
 	t.Parallel()
 	models := static(t, 200, "application/json", `{"object":"list","data":[{"id":"qwen3"}]}`)
 	refusing := static(t, 401, "application/json", `{"error":{"message":"no"}}`)
+	signed := httptest.NewTLSServer(http.NotFoundHandler())
+	t.Cleanup(signed.Close)
+	signed.Config.ErrorLog = log.New(io.Discard, "", 0)
 	dir := t.TempDir()
 	prices := filepath.Join(dir, "prices.yaml")
 	if err := os.WriteFile(prices, []byte("models: 7\n"), 0o600); err != nil {
@@ -141,6 +150,9 @@ func TestDoctorFinds(t *testing.T) {
 		"blocked":              {demo + "keys: [{name: old, hash: \"" + hash + "\", blocked: true}]\n", "✗ keys", "callgate key", exitFailed},
 		"key refused":          {"providers: {p: {type: openai, base_url: " + refusing + ", api_key: geheim}}\n", "✗ provider p", "api_key is wrong", exitFailed},
 		"away":                 {"providers: {p: {type: openai, base_url: \"http://127.0.0.1:1/v1\"}}\n", "✗ provider p               127.0.0.1:1 refused the connection: dial tcp", "correct its base_url", exitFailed},
+		"no TLS":               {"providers: {p: {type: openai, base_url: " + strings.Replace(models, "http:", "https:", 1) + "}}\n", "does not speak TLS", "write http://", exitFailed},
+		"no such host":         {"providers: {p: {type: openai, base_url: \"http://no-such-host.invalid/v1\"}}\n", "cannot be resolved", "correct the name of the host", exitFailed},
+		"own certificate":      {"providers: {p: {type: openai, base_url: " + signed.URL + "}}\n", "is not accepted", "SSL_CERT_FILE", exitFailed},
 		"no such model":        {"providers: {p: {type: openai, base_url: " + models + "}}\nmodels: {qwen: {targets: [{provider: p}]}}\n", "! provider p", "it has qwen3", exitOK},
 		"placeholder":          {"providers: {p: {type: openai, base_url: " + models + ", api_key: x}}\nmodels: {qwen3: {targets: [{provider: p}]}}\n", "! provider p               api_key is too short to be a secret, with 1 of at least 4 characters", "leave api_key out", exitOK},
 		"such a model":         {"providers: {p: {type: openai, base_url: " + models + "}}\nmodels: {qwen3: {targets: [{provider: p}]}}\n", "✓ provider p", "", exitOK},
@@ -173,5 +185,28 @@ func TestDoctorStores(t *testing.T) {
 		redis.URL(), redis.KeyPrefix(), postgrestest.Database(t)))
 	if status != exitOK || !strings.Contains(said, "✓ redis") || !strings.Contains(said, "✓ store") || !strings.Contains(said, "✓ usage") {
 		t.Errorf("got status %d and\n%s", status, said)
+	}
+}
+
+// TestDoctorRemedies holds that what is said of a server that does not answer fits its mistake.
+func TestDoctorRemedies(t *testing.T) {
+	t.Parallel()
+	wantsKey := static(t, 401, "application/json", `{"error":{"message":"no"}}`)
+	t.Run("no key", func(t *testing.T) {
+		t.Parallel()
+		var out, errs bytes.Buffer
+		if status := run(t.Context(), []string{"doctor", wantsKey}, nil, &out, &errs); status != exitFailed || !strings.Contains(errs.String(), "--key-env NAME") || strings.Contains(errs.String(), "start the server") {
+			t.Errorf("got status %d and %q, want how to give a key", status, errs.String())
+		}
+	})
+	for want, err := range map[string]error{
+		"NO_PROXY": &net.OpError{Op: "proxyconnect", Net: "tcp", Err: syscall.ECONNREFUSED},
+		"https://": &net.OpError{Op: "read", Net: "tcp", Err: syscall.ECONNRESET},
+		"clock":    &tls.CertificateVerificationError{Err: x509.CertificateInvalidError{Reason: x509.Expired}},
+		"names":    &tls.CertificateVerificationError{Err: x509.HostnameError{Certificate: &x509.Certificate{}, Host: "host.example"}},
+	} {
+		if got := connectRemedy(fmt.Errorf("wrapped: %w", err)); !strings.Contains(got, want) {
+			t.Errorf("%v: got %q, want %q in it", err, got, want)
+		}
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
@@ -15,6 +17,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/callgate/callgate/gateway"
@@ -227,7 +230,37 @@ func remedyOf(err error) string {
 	case gateway.RateLimited:
 		return "it asks to wait: try again later"
 	}
-	return "start it, or correct its base_url: nearly every base URL ends in /v1"
+	return cmp.Or(connectRemedy(err), "start it, or correct its base_url: nearly every base URL ends in /v1")
+}
+
+// connectRemedy says what to do about a server that there is no connection to; "" where the
+// error does not tell.
+func connectRemedy(err error) string {
+	var (
+		dns    *net.DNSError
+		date   x509.CertificateInvalidError
+		name   x509.HostnameError
+		cert   *tls.CertificateVerificationError
+		record tls.RecordHeaderError
+		op     *net.OpError
+	)
+	switch {
+	case errors.As(err, &op) && op.Op == "proxyconnect":
+		return "correct HTTP_PROXY and HTTPS_PROXY, or name the host in NO_PROXY"
+	case errors.As(err, &dns):
+		return "correct the name of the host"
+	case errors.As(err, &date) && date.Reason == x509.Expired:
+		return "renew its certificate, or set the clock of this machine"
+	case errors.As(err, &name):
+		return "write one of the names that its certificate has"
+	case errors.As(err, &cert):
+		return "name the certificate of its authority in SSL_CERT_FILE, or give it one that this machine trusts"
+	case errors.As(err, &record):
+		return "it does not speak TLS: write http:// in place of https://"
+	case errors.Is(err, syscall.ECONNRESET):
+		return "see its log; if it wants TLS, write https:// in place of http://"
+	}
+	return ""
 }
 
 // targeted are the models that targets name of a provider, sorted.

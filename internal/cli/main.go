@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	_ "time/tzdata" // for date_context, where the machine has no time zones
@@ -116,6 +117,35 @@ func mistake(err error) string {
 	return strings.Trim(said, "[]") + " is one of " + strings.Join(all, ", ") + ", not " + got
 }
 
+// misplaced says where a file belongs that stands where the command takes no argument.
+func misplaced(err error, path string) string {
+	file, ok := strings.CutPrefix(err.Error(), "unexpected argument ")
+	if ok && path == "callgate parse" {
+		return ": text is read from standard input; write callgate parse < " + file
+	}
+	var wrong *kong.ParseError
+	if ok && isFile(file) && errors.As(err, &wrong) && slices.ContainsFunc(wrong.Context.Flags(), isConfig) {
+		return ": a configuration is named by a flag; write " + path + " -c " + file
+	}
+	return ""
+}
+
+func isConfig(f *kong.Flag) bool { return f.Name == "config" }
+
+// once refuses a second configuration: whoever names two expects both to count.
+func once(command *kong.Context) error {
+	given := 0
+	for _, p := range command.Path {
+		if p.Flag != nil && isConfig(p.Flag) {
+			given++
+		}
+	}
+	if given < 2 {
+		return nil
+	}
+	return usageError{errors.New("--config is given twice, and files are not merged: name one")}
+}
+
 // usageError is a mistake on the command line or in a file that it names.
 type usageError struct{ err error }
 
@@ -154,10 +184,13 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		return exited // --help was printed
 	}
 	if err != nil {
-		fmt.Fprintf(stderr, "callgate: %s (see %s --help)\n", mistake(err), strings.Join(append([]string{"callgate"}, chosen(err)...), " "))
+		path := strings.Join(append([]string{"callgate"}, chosen(err)...), " ")
+		fmt.Fprintf(stderr, "callgate: %s%s (see %s --help)\n", mistake(err), misplaced(err, path), path)
 		return exitUsage
 	}
-	err = command.Run(&env{ctx, stdin, stdout, stderr})
+	if err = once(command); err == nil {
+		err = command.Run(&env{ctx, stdin, stdout, stderr})
+	}
 	var usage usageError
 	switch {
 	case err == nil:
@@ -170,4 +203,9 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	}
 	fmt.Fprintln(stderr, "callgate:", err)
 	return exitFailed
+}
+
+// isFile reports whether an argument is named as a configuration is.
+func isFile(arg string) bool {
+	return slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(arg))
 }

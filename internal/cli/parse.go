@@ -94,8 +94,8 @@ func (p *parseCmd) Run(e *env) error {
 	defer source.host.Close(e.ctx)
 	defaults := parseIn{Model: p.Model, Reasoning: p.Reasoning, FinishReason: p.Finish, Parser: &nameOrNames{p.Parser}}
 	if p.Tools != "" {
-		if defaults.Tools, err = os.ReadFile(p.Tools); err != nil {
-			return usageError{err}
+		if defaults.Tools, err = toolsOf(p.Tools); err != nil {
+			return usageError{fmt.Errorf("--tools: %w", err)}
 		}
 	}
 	if _, err := source.specFor(*defaults.Parser, p.Reasoning); err != nil { // before anything is read
@@ -243,9 +243,21 @@ func readTools(raw json.RawMessage) ([]abi.Tool, error) {
 	}
 	tools, err := gateway.ReadTools(raw)
 	if err != nil {
-		return nil, errors.New("tools must be a list of tools, in OpenAI's form or as bare functions")
+		return nil, errors.New(`tools must be a list of tools, in OpenAI's form or as bare functions, such as [{"name": "get_weather"}]`)
 	}
 	return tools, nil
+}
+
+// toolsOf reads a file of tools, which is checked before anything is parsed.
+func toolsOf(file string) (json.RawMessage, error) {
+	raw, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := readTools(raw); err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	return raw, nil
 }
 
 // specFor checks what a line asks for.

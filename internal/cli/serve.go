@@ -342,6 +342,9 @@ Try it: the demo model "hermes" writes its tool call as text, and you get a real
 
 Add "stream": true to see it streamed.
 `, addr, tryBody)
+	if len(cfg.Providers) == 1 {
+		fmt.Fprintln(e.stdout, "The demo is the only provider: for others set a vendor's key (OPENAI_API_KEY, ANTHROPIC_API_KEY …), --upstream URL or -c FILE.")
+	}
 }
 
 // tryBody is the request that the greeting and the documents show.

@@ -129,7 +129,8 @@ const settingsEnvironment = `
 const settingsTail = "| `GOMEMLIMIT` | Go's limit on the heap; `limits.memory` is half of it where nothing else is written |\n" +
 	"| `NO_COLOR` | lines of the log for people have no colours |\n" +
 	"| `XDG_CACHE_HOME`, `HOME` | where compiled plugins are kept, unless `plugins.cache_dir` says it |\n" +
-	"| `HTTP_PROXY`, `HTTPS_PROXY`, `NO_PROXY` | for requests to providers, as in other programs; tool servers are asked directly |\n"
+	"| `HTTP_PROXY`, `HTTPS_PROXY`, `NO_PROXY` | for requests to providers, as in other programs; tool servers are asked directly |\n" +
+	"| `SSL_CERT_FILE`, `SSL_CERT_DIR` | certificates of authorities that are trusted, such as your own, on Linux |\n"
 
 func about(k config.Described) string {
 	var parts []string

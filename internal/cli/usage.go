@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -23,6 +24,24 @@ type usageBook struct {
 	ledger billing.Ledger
 }
 
+// unopened is the error of a ledger that cannot be opened, with the setting that names it: often
+// the database is that of store, which is opened later.
+func unopened(cfg *config.Config, kind string, err error) error {
+	section, key := "usage", "path"
+	own := cfg.Usage.Path != ""
+	if kind == "postgres" {
+		key, own = "url", !cfg.Usage.URL.IsZero()
+	}
+	if !own {
+		section = "store"
+	}
+	hint := ""
+	if _, ok := errors.AsType[*fs.PathError](err); ok {
+		hint = "; the folder must be there, and writable"
+	}
+	return fmt.Errorf("%s.%s: %w%s", section, key, err, hint)
+}
+
 // openUsage opens the ledger of the configuration, and begins with what waits in its journal; nil for none.
 func openUsage(ctx context.Context, cfg *config.Config, log *slog.Logger) (*usageBook, error) {
 	kind, file, url := cfg.UsageStore()
@@ -39,7 +58,7 @@ func openUsage(ctx context.Context, cfg *config.Config, log *slog.Logger) (*usag
 		return nil, nil //nolint:nilnil // a gateway that keeps no ledger
 	}
 	if err != nil {
-		return nil, fmt.Errorf("usage (store: %s): %w", kind, err)
+		return nil, unopened(cfg, kind, err)
 	}
 	o := billing.Options{Ledger: ledger, JournalBytes: int64(cfg.Usage.JournalBytes), Retention: time.Duration(cfg.Usage.Retention), Log: log}
 	if o.Journal, err = journalFolder(cfg, kind, file); err != nil {

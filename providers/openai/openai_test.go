@@ -319,3 +319,20 @@ func TestNoEndBehindFinish(t *testing.T) {
 	}
 	<-left
 }
+
+// TestBaseURLWithoutPath is that a 404 below a base URL without a path names the likely mistake,
+// and one below a path does not.
+func TestBaseURLWithoutPath(t *testing.T) {
+	t.Parallel()
+	url := strings.TrimSuffix(serve(t, http.NotFound), "/v1")
+	for base, want := range map[string]bool{url: true, url + "/": true, url + "/v1": false} {
+		p, err := openai.New(openai.Config{Name: "p", BaseURL: base})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = readAll(t, p, mustRequest(t, false))
+		if got := err != nil && strings.Contains(err.Error(), "nearly every one ends in /v1"); err == nil || got != want {
+			t.Errorf("%s: got %v, want the hint %v", base, err, want)
+		}
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -142,11 +143,32 @@ func reportSyntax(r *Problems, err error, data []byte) {
 	// What follows a colon is text of the file.
 	message, _, _ := strings.Cut(at.GetMessage(), ": ")
 	pos := at.GetToken().Position
-	if lines := bytes.Split(data, []byte("\n")); pos.Line <= len(lines) &&
-		bytes.Contains(lines[pos.Line-1], []byte("${")) {
-		message += "; inside { } and [ ] write \"${NAME}\" in quotes"
+	if lines := bytes.Split(data, []byte("\n")); 0 < pos.Line && pos.Line <= len(lines) {
+		message = clearer(message, lines[pos.Line-1])
 	}
 	r.Add(pos.Line, pos.Column, "", "not YAML: %s", message)
+}
+
+// glued matches a line whose key has its value right behind the colon.
+var glued = regexp.MustCompile(`^\s*(- *)?[\w-]+:[^\s/:]`)
+
+// clearer adds to what the YAML parser says what to write instead, by what people
+// get wrong most, in the line at fault.
+func clearer(message string, line []byte) string {
+	begin := bytes.TrimLeft(line, " ")
+	switch {
+	case bytes.HasPrefix(begin, []byte("\t")):
+		return "the line is indented with a tab; use spaces"
+	case bytes.HasPrefix(begin, []byte("*:")):
+		return `a key * without quotes; write "*":`
+	case bytes.Contains(line, []byte("${")):
+		return message + `; inside { } and [ ] write "${NAME}" in quotes`
+	case glued.Match(line):
+		return message + "; write a space behind the colon of a key"
+	case strings.Contains(message, "mapping value is not allowed"):
+		return message + `; put text that holds ": " in quotes, and indent the keys of a mapping alike`
+	}
+	return message
 }
 
 // oneDocument returns the body of the only document, nil if it is empty.

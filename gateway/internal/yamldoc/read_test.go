@@ -130,6 +130,10 @@ func TestRefused(t *testing.T) {
 		"documents":          {"a: 1\n---\nb: 2\n", "f:2:1: the file holds more than one YAML document; keep one"},
 		"a directive":        {"%YAML 1.2\n---\na: 1\n", "f:1:1: a YAML directive; leave the line out"},
 		"bytes of no text":   {"a: 1\nb: \xff\n", "f:2:1: the line is not valid UTF-8; save the file as UTF-8"},
+		"a tab":              {"a:\n\tb: " + secret + "\n", "f:2:1: not YAML: the line is indented with a tab; use spaces"},
+		"a star":             {"a:\n  *: " + secret + "\n", "f:2:6: not YAML: a key * without quotes; write \"*\":"},
+		"no space":           {"a:\n  b:" + secret + "\n  c: 1\n", "f:2:3: not YAML: unexpected key name; write a space behind the colon of a key"},
+		"a colon in text":    {"a: b: " + secret + "\n", "f:1:4: not YAML: mapping value is not allowed in this context; put text that holds \": \" in quotes, and indent the keys of a mapping alike"},
 		"no YAML":            {"a: {b: " + secret + "\n", "f:1:4: not YAML: could not find flow mapping end token '}'"},
 		"a variable":         {"a: {b: ${" + secret + "}}\n", "f:1:9: not YAML: ',' or '}' must be specified; inside { } and [ ] write \"${NAME}\" in quotes"},
 	} {

@@ -158,7 +158,7 @@ func (c *call) readJSON(resp *http.Response, body io.Reader, limit int64) ([]byt
 	}
 	if !strings.HasSuffix(mediaType(resp.Header), "json") {
 		return nil, c.p.Errorf(gateway.Unavailable, CodeUpstream,
-			"the upstream's answer is not JSON; its content type is %q.", c.p.cut(resp.Header.Get("Content-Type"), maxQuoted))
+			"the upstream's answer is not JSON; its content type is %q; check base_url.", c.p.cut(resp.Header.Get("Content-Type"), maxQuoted))
 	}
 	return nil, c.p.Errorf(gateway.Unavailable, CodeUpstream, "the upstream's answer is not valid JSON, or was cut.")
 }

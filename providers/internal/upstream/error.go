@@ -1,11 +1,14 @@
 package upstream
 
 import (
+	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
 	"net"
+	"net/http"
+	"net/url"
 	"strings"
 	"syscall"
 
@@ -63,6 +66,18 @@ func connecting(err error) bool {
 	return errors.As(err, &op) && op.Op == "dial" || strings.Contains(err.Error(), "TLS handshake")
 }
 
+// toProxy is the operation of an error of a proxy, in net/http's words.
+const toProxy = "proxyconnect"
+
+// proxyAnswer is the error of a proxy that does not connect to the upstream: net/http's own has
+// the status text alone, which does not say whose it is.
+func proxyAnswer(_ context.Context, _ *url.URL, _ *http.Request, answer *http.Response) error {
+	if answer.StatusCode == http.StatusOK {
+		return nil
+	}
+	return &net.OpError{Op: toProxy, Net: "tcp", Err: fmt.Errorf("the proxy answered CONNECT with status %d", answer.StatusCode)}
+}
+
 // reason says in plain words why there is no answer. It names no address but the
 // configured host: err may hold that of an internal machine.
 func reason(err error, host string) string {
@@ -71,8 +86,11 @@ func reason(err error, host string) string {
 		cert   *tls.CertificateVerificationError
 		record tls.RecordHeaderError
 		alert  tls.AlertError
+		op     *net.OpError
 	)
 	switch {
+	case errors.As(err, &op) && op.Op == toProxy:
+		return fmt.Sprintf("the proxy that HTTP_PROXY or HTTPS_PROXY names gave no connection to %s", host)
 	case errors.As(err, &dns):
 		return fmt.Sprintf("the name of the host %s cannot be resolved", host)
 	case errors.Is(err, syscall.ECONNREFUSED):
@@ -83,7 +101,9 @@ func reason(err error, host string) string {
 		return host + " cannot be reached"
 	case errors.As(err, &cert):
 		return fmt.Sprintf("the TLS certificate of %s is not accepted", host)
-	case errors.As(err, &record), errors.As(err, &alert):
+	case errors.As(err, &record):
+		return fmt.Sprintf("the TLS handshake failed with %s, which does not speak TLS", host)
+	case errors.As(err, &alert):
 		return "the TLS handshake failed with " + host
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), strings.Contains(err.Error(), "server closed idle"):
 		return host + " closed the connection before it answered"

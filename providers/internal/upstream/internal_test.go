@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/http"
 	"strings"
 	"syscall"
 	"testing"
@@ -42,6 +43,20 @@ func TestReason(t *testing.T) {
 		if !strings.Contains(got, tt.want) || !strings.Contains(got, "host.example") || strings.Contains(got, "10.") || strings.Contains(got, "inner") {
 			t.Errorf("%v: got %q, want %q with the configured host and no other", tt.err, got, tt.want)
 		}
+	}
+}
+
+// TestReasonOfProxy is that the proxy's failure is not told as the upstream's.
+func TestReasonOfProxy(t *testing.T) {
+	t.Parallel()
+	refusal := proxyAnswer(t.Context(), nil, nil, &http.Response{StatusCode: http.StatusForbidden})
+	for _, err := range []error{refusal, &net.OpError{Op: toProxy, Net: "tcp", Err: syscall.ECONNREFUSED}} {
+		if got := reason(fmt.Errorf("wrapped: %w", err), "host.example"); !strings.Contains(got, "HTTPS_PROXY") || strings.Contains(got, "refused") {
+			t.Errorf("%v: got %q, want the proxy named", err, got)
+		}
+	}
+	if err := proxyAnswer(t.Context(), nil, nil, &http.Response{StatusCode: http.StatusOK}); err != nil {
+		t.Errorf("got %v for a proxy that connects", err)
 	}
 }
 

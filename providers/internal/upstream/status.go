@@ -3,6 +3,7 @@ package upstream
 import (
 	"io"
 	"net/http"
+	"net/url"
 
 	"github.com/callgate/callgate/gateway"
 )
@@ -26,8 +27,19 @@ func (c *call) statusError(resp *http.Response, body io.Reader) *gateway.Error {
 	}
 	h, held := c.p.headerRules.answer(resp.Header, false, true)
 	e := c.p.Failure(resp.StatusCode, h, data)
+	if resp.StatusCode == http.StatusNotFound && e.Body == nil && c.asked().Path == "/chat/completions" {
+		e.Message += " (base_url has no path; nearly every one ends in /v1)"
+	}
 	e.Withheld = held
 	return e
+}
+
+// asked is the address that the call asks.
+func (c *call) asked() *url.URL {
+	if c.req != nil {
+		return c.req.URL
+	}
+	return c.plain.URL
 }
 
 // Failure is the error for what the upstream has said of a failure, with the status of its

@@ -49,7 +49,8 @@ func newPlain(base *url.URL, connect time.Duration) *h1.Transport {
 func newTransport(connect time.Duration) *http.Transport {
 	dialer := newDialer(connect)
 	return &http.Transport{
-		Proxy: http.ProxyFromEnvironment,
+		Proxy:                  http.ProxyFromEnvironment,
+		OnProxyConnectResponse: proxyAnswer,
 		DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
 			c, err := dialer.DialContext(ctx, network, addr)
 			if err != nil {
