@@ -26,6 +26,8 @@ const (
 	fTemperature
 	fTopP
 	fTopLogprobs
+	fPresence
+	fFrequency
 	fUser
 	fServiceTier
 	fCacheKey
@@ -67,7 +69,8 @@ var schema = [numFields]struct {
 	fModel: {"model", aString}, fInput: {"input", aString | anArray}, fInstructions: {"instructions", aString},
 	fTools: {"tools", anArray}, fToolChoice: {"tool_choice", aString | anObject}, fText: {"text", anObject},
 	fReasoning: {"reasoning", anObject}, fMaxOutput: {"max_output_tokens", anInteger}, fTemperature: {"temperature", aNumber},
-	fTopP: {"top_p", aNumber}, fTopLogprobs: {"top_logprobs", anInteger}, fUser: {"user", aString},
+	fTopP: {"top_p", aNumber}, fTopLogprobs: {"top_logprobs", anInteger},
+	fPresence: {"presence_penalty", aNumber}, fFrequency: {"frequency_penalty", aNumber}, fUser: {"user", aString},
 	fServiceTier: {"service_tier", aString}, fCacheKey: {"prompt_cache_key", aString}, fCacheRetention: {"prompt_cache_retention", aString},
 	fSafetyID: {"safety_identifier", aString}, fMaxToolCalls: {"max_tool_calls", anInteger}, fMetadata: {"metadata", anObject},
 	fInclude: {"include", anArray}, fTruncation: {"truncation", aString}, fBackground: {"background", aBool},
@@ -239,7 +242,7 @@ func (f *fields) checkNumbers() error {
 	for _, limit := range [...]struct {
 		id       field
 		min, max float64
-	}{{fMaxOutput, minOutput, 1 << 31}, {fTopLogprobs, 0, maxLogprobs}, {fMaxToolCalls, 1, 1 << 31}, {fTemperature, 0, 2}, {fTopP, 0, 1}} {
+	}{{fMaxOutput, minOutput, 1 << 31}, {fTopLogprobs, 0, maxLogprobs}, {fMaxToolCalls, 1, 1 << 31}, {fTemperature, 0, 2}, {fTopP, 0, 1}, {fPresence, -2, 2}, {fFrequency, -2, 2}} {
 		v := f[limit.id]
 		if v == nil {
 			continue

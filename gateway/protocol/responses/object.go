@@ -41,7 +41,7 @@ var echoes = func() (list []echo) {
 		{fInstructions, "null"}, {fMaxOutput, "null"}, {fMaxToolCalls, "null"}, {fParallel, "true"}, {fPrevious, "null"},
 		{fCacheKey, "null"}, {fCacheRetention, "null"}, {fSafetyID, "null"},
 		{fTemperature, "1.0"}, {fTopP, "1.0"}, {fTopLogprobs, "0"}, {fToolChoice, `"auto"`}, {fTruncation, `"disabled"`},
-		{fBackground, "false"}, {fMetadata, "{}"}, {fUser, "null"},
+		{fBackground, "false"}, {fMetadata, "{}"}, {fUser, "null"}, {fPresence, "0.0"}, {fFrequency, "0.0"},
 	} {
 		key := `,"` + fieldNames[m.id] + `":`
 		list = append(list, echo{m.id, key, key + m.otherwise})
@@ -89,8 +89,7 @@ func (r *Request) appendEcho(b []byte) []byte {
 	if v := text.get("verbosity"); v != nil {
 		b = append(append(b, `,"verbosity":`...), v...)
 	}
-	b = append(r.tools.appendEcho(append(b, `},"tools":[`...)), ']')
-	return append(b, `,"presence_penalty":0.0,"frequency_penalty":0.0`...)
+	return append(r.tools.appendEcho(append(b, `},"tools":[`...)), ']')
 }
 
 // appendWhole appends an object of the request with the members that one has in a response, also where the request does

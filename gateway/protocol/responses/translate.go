@@ -63,7 +63,8 @@ func (r *Request) write(t *translation, choice []byte) error {
 		id   field
 		name string
 	}{
-		{fMaxOutput, "max_completion_tokens"}, {fTemperature, "temperature"}, {fTopP, "top_p"}, {fUser, "user"},
+		{fMaxOutput, "max_completion_tokens"}, {fTemperature, "temperature"}, {fTopP, "top_p"},
+		{fPresence, "presence_penalty"}, {fFrequency, "frequency_penalty"}, {fUser, "user"},
 		{fServiceTier, "service_tier"}, {fCacheKey, "prompt_cache_key"}, {fCacheRetention, "prompt_cache_retention"}, {fSafetyID, "safety_identifier"},
 	} {
 		if f[same.id] != nil {

@@ -379,10 +379,10 @@ func TestTooLarge(t *testing.T) {
 // TestEcho wants what the request says in the response.
 func TestEcho(t *testing.T) {
 	t.Parallel()
-	r := parse(t, `{"model":"m","input":"x","instructions":"i","temperature":0.20,"metadata":{"a":"b"},"tools":[{"type":"function","name":"f"},{"type":"web_search"}],"tool_choice":"auto","text":{"format":{"type":"json_object"},"verbosity":"low"},`+"\n"+`"reasoning":{"effort":"low"},"max_output_tokens":16,"parallel_tool_calls":false,"service_tier":"flex","truncation":"auto","user":"u"}`)
+	r := parse(t, `{"model":"m","input":"x","instructions":"i","temperature":0.20,"metadata":{"a":"b"},"tools":[{"type":"function","name":"f"},{"type":"web_search"}],"tool_choice":"auto","text":{"format":{"type":"json_object"},"verbosity":"low"},`+"\n"+`"reasoning":{"effort":"low"},"max_output_tokens":16,"parallel_tool_calls":false,"service_tier":"flex","truncation":"auto","user":"u","presence_penalty":0.50}`)
 	body := whole(t, r, `{"model":"m-1","choices":[{"index":0,"message":{"content":"a"},"finish_reason":"stop"}]}`)
 	for _, want := range []string{`"instructions":"i"`, `"temperature":0.20`, `"metadata":{"a":"b"}`, `"tools":[{"type":"function","name":"f","description":null,"parameters":null,"strict":false},{"type":"web_search"}]`,
-		`"text":{"format":{"type":"json_object"},"verbosity":"low"}`, `"reasoning":{"effort":"low","summary":null}`, `"max_output_tokens":16`, `"parallel_tool_calls":false`, `"service_tier":"flex"`, `"truncation":"auto"`, `"user":"u"`, `"model":"m-1"`, `"store":false`, `"usage":null`} {
+		`"text":{"format":{"type":"json_object"},"verbosity":"low"}`, `"reasoning":{"effort":"low","summary":null}`, `"max_output_tokens":16`, `"parallel_tool_calls":false`, `"service_tier":"flex"`, `"truncation":"auto"`, `"user":"u"`, `"model":"m-1"`, `"store":false`, `"usage":null`, `"presence_penalty":0.50`, `"frequency_penalty":0.0`} {
 		if !bytes.Contains(body, []byte(want)) {
 			t.Errorf("got %s, want %s in it", body, want)
 		}
