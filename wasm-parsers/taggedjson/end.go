@@ -1,6 +1,8 @@
 package taggedjson
 
 import (
+	"bytes"
+
 	"github.com/callgate/callgate/sdk"
 	"github.com/callgate/callgate/sdk/chars"
 	"github.com/callgate/callgate/wasm-parsers/internal/markup"
@@ -183,16 +185,41 @@ func (p *parser) readBehind() bool {
 		}
 		verdict = markup.Either(verdict, v)
 	}
+	switch v := p.matchNext(b); v {
+	case sdk.Yes:
+		p.From = p.lastEnd
+		p.Advance(bytes.IndexByte(b, '{'))
+		p.beginObject()
+		return true
+	case sdk.Maybe:
+		verdict = v
+	}
 	if verdict == sdk.No {
 		p.Out.End(p.lastEnd)
 	}
 	return false
 }
 
+// matchNext tells whether b, which follows an object, begins with a comma and another object: in a
+// format without an end marker the brackets around them may be missing.
+func (p *parser) matchNext(b []byte) sdk.Verdict {
+	if b[0] != ',' || p.form.close != "" || p.listed || p.named {
+		return sdk.No
+	}
+	rest := chars.SkipSpace(b[1:])
+	if len(b)-len(rest) > maxSpace {
+		return sdk.No
+	}
+	if v := markup.Match(rest, "{"); v != sdk.Yes {
+		return v
+	}
+	return markup.Match(chars.SkipSpace(rest[1:]), `"`)
+}
+
 // Over implements region.Format. The end of the output makes a complete object sure.
 func (p *parser) Over() {
 	switch {
-	case p.state == afterEnd && len(p.Rest()) == 0:
+	case p.state == afterEnd && (len(p.Rest()) == 0 || p.Rest()[0] == ',' && !p.Cut):
 		p.Out.End(p.lastEnd)
 	case p.state == afterEnd:
 		p.Out.End(p.Fed())

@@ -32,6 +32,7 @@ type parser struct {
 	state   state
 	lastEnd int    // end of the last object, then of the region
 	array   bool   // the body is an array that is still open
+	listed  bool   // the body is an array
 	unsure  bool   // the object is complete, its call is not sure yet
 	resync  resync // of the object
 	braces  int    // closing ones behind the object that close nothing
@@ -41,6 +42,7 @@ type parser struct {
 // Reset implements sdk.Reusable.
 func (p *parser) Reset(o sdk.Options) error {
 	p.form, p.state, p.lastEnd, p.array, p.unsure = nil, inStart, 0, false, false
+	p.listed = false
 	p.braces, p.lines = 0, lines{bad: p.bad[:0], line: p.line[:0]}
 	p.resync = resync{}
 	p.Begin(p, o)
@@ -105,7 +107,7 @@ func (p *parser) readBody(c byte) bool {
 		p.beginObject()
 		return true
 	case c == '[' && !p.Began && p.form.body != objectBody:
-		p.Began, p.array = true, true
+		p.Began, p.array, p.listed = true, true, true
 	case c == ']' && first && p.array && p.form.mayBeEmpty():
 		p.array, p.state = false, afterCall
 	case !first:
