@@ -69,7 +69,7 @@ func Mistral() sdk.Spec {
 }
 
 // The tokens of DeepSeek. V3's section is also read in the spellings that
-// llama.cpp accepts.
+// llama.cpp accepts, and in the one of Step-3.
 const (
 	deepSeekOpen = "<｜tool▁call▁begin｜>"
 	deepSeekSep  = "<｜tool▁sep｜>"
@@ -98,8 +98,9 @@ func deepSeek() format {
 	return format{
 		sections: []string{
 			"<｜tool▁calls▁begin｜>", "<｜tool▁calls｜>", "<｜tool calls begin｜>", `<｜tool\_calls\_begin｜>`,
+			"<｜tool_calls_begin｜>",
 		},
-		sectionEnds: []string{"<｜tool▁calls▁end｜>"},
+		sectionEnds: []string{"<｜tool▁calls▁end｜>", "<｜tool_calls_end｜>"},
 		open:        deepSeekOpen, openless: true, end: deepSeekEnd, fenced: true,
 		turnEnds: []string{"<｜end▁of▁sentence｜>"},
 	}

@@ -118,8 +118,8 @@ func TestCanParse(t *testing.T) {
 		{
 			headerjson.DeepSeekV31(),
 			[]string{"<｜tool▁call▁begin｜>f<｜tool▁sep｜>{", "<｜tool▁call▁begin｜>function<｜tool▁sep｜>{", "<｜tool▁calls▁begin｜>f<｜tool▁sep｜>```"},
-			[]string{"<｜tool▁call▁begin｜>function<｜tool▁sep｜>f", "<｜tool▁calls▁begin｜> are special", "<｜tool_calls_begin｜>"},
-			[]string{"<｜tool▁call▁begin｜>function<｜tool▁sep｜>", "<｜tool▁calls"},
+			[]string{"<｜tool▁call▁begin｜>function<｜tool▁sep｜>f", "<｜tool▁calls▁begin｜> are special", "<｜tool_calls_begin｜><｜tool_call_begin｜>", "<｜tool_calls_begin｜> are special"},
+			[]string{"<｜tool▁call▁begin｜>function<｜tool▁sep｜>", "<｜tool▁calls", "<｜tool_calls_begin｜>"},
 		},
 		{
 			headerjson.KimiK2(),

@@ -165,7 +165,8 @@ func (p *parser) readFuncTag(b []byte) bool {
 	return p.beginFunc(t)
 }
 
-// readLead reads the next marker in front of a function. Behind the first the others may be missing.
+// readLead reads the next marker in front of a function. Behind the first the others may be missing,
+// and a word may be another one.
 func (p *parser) readLead() bool {
 	if b := p.Rest(); p.leads > 0 && markup.Match(b, p.lead[p.leads]) == sdk.No {
 		switch markup.Match(b, p.fun.open) {
@@ -174,6 +175,13 @@ func (p *parser) readLead() bool {
 		case sdk.Maybe:
 			return false
 		}
+		if n, v := p.otherWord(b); v == sdk.Maybe {
+			return false
+		} else if v == sdk.Yes {
+			p.Advance(n)
+			p.leads++
+			return true
+		}
 	}
 	if !p.Marker(p.lead[p.leads]) {
 		return false
@@ -181,6 +189,27 @@ func (p *parser) readLead() bool {
 	p.Began = true
 	p.leads++
 	return true
+}
+
+// maxWord is how long a word in front of a function may be.
+const maxWord = 32
+
+// otherWord tells how long a word is that stands in b where the markers have one of their own, and
+// whether the marker behind it follows.
+func (p *parser) otherWord(b []byte) (n int, v sdk.Verdict) {
+	if p.leads+1 >= len(p.lead) || !chars.IsLetter(p.lead[p.leads][0]) {
+		return 0, sdk.No
+	}
+	for n < len(b) && (chars.IsLetter(b[n]) || b[n] == '_') {
+		n++
+	}
+	switch {
+	case n == 0 && len(b) > 0, n > maxWord:
+		return 0, sdk.No
+	case n == len(b):
+		return 0, sdk.Maybe
+	}
+	return n, markup.Match(b[n:], p.lead[p.leads+1])
 }
 
 // beginFunc begins a call at its tag.
