@@ -4,25 +4,49 @@ import (
 	"bytes"
 
 	"github.com/callgate/callgate/sdk"
+	"github.com/callgate/callgate/sdk/chars"
 	"github.com/callgate/callgate/sdk/relaxed"
 	"github.com/callgate/callgate/wasm-parsers/internal/callobject"
 	"github.com/callgate/callgate/wasm-parsers/internal/markup"
 	"github.com/callgate/callgate/wasm-parsers/internal/region"
 )
 
+// orBare makes a parser of a format read calls without their markers too, which begin
+// with one of starts.
+func orBare(s sdk.Spec, f *format, starts ...string) sdk.Spec {
+	s.Starts, s.CanParse = starts, f.canParseBare
+	s.New = region.New(func() sdk.Reusable { return &either{parser: parser{format: f, first: f}, bare: bare{format: f}} })
+	return s
+}
+
 // canParseBare is canParse, but takes a call without its marker too.
 func (f *format) canParseBare(head []byte) sdk.Verdict {
-	if len(head) == 0 || head[0] == f.open[0] {
+	if f.marked(head) {
 		return f.canParse(head)
 	}
 	h, v := f.header(head)
-	switch {
-	case v != sdk.Yes:
-		return v
-	case h.id != nil:
-		return sdk.No
+	if v == sdk.Yes && !f.bareName(h) {
+		v = sdk.No
 	}
-	return markup.Match(head[h.n:], "{")
+	if v != sdk.Yes {
+		return v
+	}
+	return markup.Match(chars.SkipSpace(head[h.n:]), "{")
+}
+
+// marked reports whether b begins as the markers do.
+func (f *format) marked(b []byte) bool {
+	return f.open != "" && (len(b) == 0 || b[0] == f.open[0])
+}
+
+// bareName reports whether a call without markers may have the header h. An id that
+// the name is read from must be complete.
+func (f *format) bareName(h header) bool {
+	if !f.idName {
+		return h.id == nil
+	}
+	rest, prefixed := bytes.CutPrefix(h.name, []byte("functions."))
+	return prefixed && digits(string(rest[bytes.LastIndexByte(rest, ':')+1:])) && bytes.IndexByte(rest, ':') > 0
 }
 
 // either is a parser that its first byte chooses.
@@ -43,7 +67,7 @@ func (e *either) Reset(o sdk.Options) error {
 func (e *either) Feed(text []byte, out *sdk.Out) {
 	if len(text) > 0 && e.chosen == nil {
 		chosen := sdk.Reusable(&e.bare)
-		if text[0] == e.parser.open[0] {
+		if e.parser.marked(text) {
 			chosen = &e.parser
 		}
 		_ = chosen.Reset(e.opts) // neither refuses any
@@ -72,12 +96,13 @@ type bare struct {
 
 	json  relaxed.Reader
 	name  string // of the call whose arguments are read
+	id    string
 	calls []callobject.Call
 }
 
 // Reset implements sdk.Reusable.
 func (b *bare) Reset(o sdk.Options) error {
-	b.name, b.calls = "", b.calls[:0]
+	b.name, b.id, b.calls = "", "", b.calls[:0]
 	b.Begin(b, o)
 	return nil
 }
@@ -102,10 +127,14 @@ func (b *bare) readHead() bool {
 		return false
 	}
 	h, v := b.header(head[:n+1])
-	if v != sdk.Yes || h.id != nil || sdk.FindTool(b.Tools, string(h.name)) == nil {
+	if v != sdk.Yes || !b.bareName(h) || len(chars.SkipSpace(head[h.n:n])) > 0 {
 		return b.Refuse(b.At() + n)
 	}
-	b.name = string(h.name)
+	name, id, _ := b.nameOf(h, b.Tools)
+	if sdk.FindTool(b.Tools, name) == nil && (b.open != "" || len(b.Tools) > 0) {
+		return b.Refuse(b.At() + n)
+	}
+	b.name, b.id = name, id
 	b.Advance(n)
 	b.json.Init(b.MaxDepth)
 	return true
@@ -122,7 +151,7 @@ func (b *bare) readArgs() bool {
 	case tok == relaxed.Bad:
 		b.Out.Malformed(0, b.At())
 	case tok == relaxed.ObjectClose && b.json.Depth() == 0:
-		b.calls = append(b.calls, callobject.Call{Name: b.name, Args: bytes.Clone(b.json.Out), Repaired: b.json.Repaired() != 0})
+		b.calls = append(b.calls, callobject.Call{Name: b.name, ID: b.id, Args: bytes.Clone(b.json.Out), Repaired: b.json.Repaired() != 0})
 		b.name = ""
 	}
 	return true

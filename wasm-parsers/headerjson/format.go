@@ -45,7 +45,7 @@ type format struct {
 // Specs are the parsers of the family.
 func Specs() []sdk.Spec {
 	return []sdk.Spec{
-		Mistral(), DeepSeekV3(), DeepSeekV31(), KimiK2(), FunctionaryV31(), FunctionaryV32(), FunctionaryV2(), CWM(), Plamo3(),
+		Mistral(), DeepSeekV3(), DeepSeekV31(), KimiK2(), FunctionaryV31(), FunctionaryV32(), FunctionaryV2(), CWM(), Plamo3(), QwenAgent(), GLM4(),
 	}
 }
 
@@ -54,18 +54,14 @@ func Specs() []sdk.Spec {
 // NAME{…} alone.
 func Mistral() sdk.Spec {
 	f := &format{open: "[TOOL_CALLS]", id: "[CALL_ID]", sep: "[ARGS]", bodySep: true}
-	s := spec(abi.Parser{
+	return orBare(spec(abi.Parser{
 		Name: "mistral", Aliases: []string{"ministral"}, Priority: 92,
 		Formats: []string{"[TOOL_CALLS]NAME[ARGS]{…}", "[TOOL_CALLS]NAME[CALL_ID]ID[ARGS]{…}", "[TOOL_CALLS]NAME{…}"},
-		Starts:  []string{""},
 		Models: []string{
 			"*devstral*", "*magistral*", "*ministral-3*", "*mistral-small-3.2*", "*mistral-small-2506*",
 			"*mistral-medium-3*", "*mistral-large-3*",
 		},
-	}, f)
-	s.CanParse = f.canParseBare
-	s.New = region.New(func() sdk.Reusable { return &either{parser: parser{format: f, first: f}, bare: bare{format: f}} })
-	return s
+	}, f), f, "")
 }
 
 // The tokens of DeepSeek. V3's section is also read in the spellings that
@@ -131,18 +127,47 @@ func DeepSeekV31() sdk.Spec {
 	}, &f)
 }
 
-// KimiK2 reads the form of Kimi K2 and K2.5.
+// KimiK2 reads the form of Kimi K2 and K2.5. Where a server has stripped the special
+// tokens the answer is functions.NAME:0{…} alone.
 func KimiK2() sdk.Spec {
-	return spec(abi.Parser{
+	f := kimiK2()
+	return orBare(spec(abi.Parser{
 		Name: "kimi_k2", Aliases: []string{"kimi-k2"}, Priority: 90,
 		Formats: []string{"<|tool_calls_section_begin|><|tool_call_begin|>functions.NAME:0<|tool_call_argument_begin|>{…}<|tool_call_end|><|tool_calls_section_end|>"},
 		Models:  []string{"*kimi-k2*"},
-	}, &format{
+	}, f), f, "functions.")
+}
+
+func kimiK2() *format {
+	return &format{
 		sections:    []string{"<|tool_calls_section_begin|>", "<|tool_call_section_begin|>"},
 		sectionEnds: []string{"<|tool_calls_section_end|>", "<|tool_call_section_end|>"},
 		open:        "<|tool_call_begin|>", idName: true, sep: "<|tool_call_argument_begin|>", bodySep: true,
 		end: "<|tool_call_end|>", turnEnds: []string{"<|im_end|>"},
-	})
+	}
+}
+
+// GLM4 reads the form of the GLM-4 models before 4.5: the name stands where the
+// template has the role's metadata, and JSON on the next line. It has no markers, so
+// it is read only where it is all of the answer.
+func GLM4() sdk.Spec {
+	f := &format{sep: "{", bodySep: true} // the brace is never read with the name
+	return orBare(spec(abi.Parser{
+		Name: "glm4", Priority: 30,
+		Formats: []string{`NAME\n{…}`},
+		Example: `get_weather {"city": "Oslo"}`,
+		Models:  []string{"*glm-4-9b*", "*glm-4-32b*"}, Heuristic: true,
+	}, f), f, "")
+}
+
+// QwenAgent reads what the framework Qwen-Agent has taught the Qwen models before its
+// fncall prompt of Nous.
+func QwenAgent() sdk.Spec {
+	return spec(abi.Parser{
+		Name: "qwen_agent", Aliases: []string{"qwen-agent"}, Priority: 40,
+		Formats: []string{`✿FUNCTION✿: NAME\n✿ARGS✿: {…}`},
+		Example: "✿FUNCTION✿: get_weather ✿ARGS✿: {\"city\": \"Oslo\"}",
+	}, &format{open: "✿FUNCTION✿:", sep: "✿ARGS✿:"})
 }
 
 // FunctionaryV31 reads the form of functionary v3.1, which is also that of Llama
@@ -187,7 +212,10 @@ func Plamo3() sdk.Spec {
 }
 
 func spec(p abi.Parser, f *format) sdk.Spec {
-	p.Triggers = slices.Concat(f.sections, []string{f.open})
+	p.Triggers = slices.Clone(f.sections)
+	if f.open != "" {
+		p.Triggers = append(p.Triggers, f.open)
+	}
 	for i := range f.others {
 		p.Triggers = slices.Concat(p.Triggers, f.others[i].sections, []string{f.others[i].open})
 	}
