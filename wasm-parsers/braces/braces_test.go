@@ -83,6 +83,9 @@ func TestLongString(t *testing.T) {
 	t.Parallel()
 	content := strings.Repeat("a line of <b>text</b> with \"quotes\",\n", 12)[:430]
 	for _, spec := range braces.Specs() {
+		if spec.Heuristic { // it does not stream
+			continue
+		}
 		input := strings.NewReplacer("get_weather", "write_file", "city", "content", "Oslo", content).Replace(spec.Example)
 		sdktest.LongString(t, spec, sdk.Options{Tools: tools}, input, `{"content": `+strconv.Quote(content)+`}`, 51)
 	}

@@ -27,7 +27,7 @@ type format struct {
 }
 
 // Specs are the parsers of the family.
-func Specs() []sdk.Spec { return []sdk.Spec{Gemma4(), FunctionGemma()} }
+func Specs() []sdk.Spec { return []sdk.Spec{Gemma4(), FunctionGemma(), Gemma4Bare()} }
 
 // Gemma4 reads the form of Gemma 4.
 func Gemma4() sdk.Spec {

@@ -18,6 +18,9 @@ func TestRendered(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(3, 4)) // a repeatable test
 	for _, spec := range braces.Specs() {
+		if spec.Heuristic { // it has no quotes
+			continue
+		}
 		head, tail, _ := strings.Cut(spec.Example, "get_weather{")
 		_, tail, _ = strings.Cut(tail, "}")
 		sdktest.Rendered(t, spec, random, 150, func(name string, args []sdktest.Arg) string {
