@@ -163,7 +163,7 @@ func (a *strippedArgs) key(b []byte) (key string, n int) {
 			return "", 0
 		}
 	}
-	if a.known && sdk.FindParam(a.tool, key) == nil || !a.known && len(strippedName(b)) != n {
+	if a.known && sdk.FindParam(a.tool, key) == nil || !a.known && len(strippedName(b[:n])) != n {
 		return "", 0
 	}
 	return key, n + 1
