@@ -89,6 +89,8 @@ func (b *block) readForm(c byte) status {
 		return b.readTag(c)
 	case isLetter(head[0]) && b.forms&pythonCall != 0:
 		return b.readFunction(c)
+	case head[0] == '[' && b.forms&pythonList != 0 && listedCall(b.head) != nil:
+		return b.readFunction(c)
 	case head[0] != '[', len(head) > maxName+maxSpace:
 		return bad
 	case head == "[":

@@ -30,7 +30,17 @@ const (
 	loose                        // members of other names, and {"content": "…"} around all
 	element                      // <get_weather>{…}</get_weather>
 	pythonCall                   // get_weather(city="Oslo")
+	pythonList                   // [get_weather(city="Oslo")], which alone is another parser's
 )
+
+// infence are the forms of f that are read in a block of code.
+func (f forms) infence() forms {
+	f &= object | array | wrapped | named | loose | element | pythonCall
+	if f&pythonCall != 0 {
+		f |= pythonList
+	}
+	return f
+}
 
 // What is reported of forms that are nobody's format.
 const (

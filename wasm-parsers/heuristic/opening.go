@@ -37,7 +37,7 @@ func (f *format) canParse(head []byte) sdk.Verdict {
 	}
 	forms := f.forms
 	if n > 0 {
-		forms &= object | array | element | pythonCall
+		forms = forms.infence()
 	}
 	return begins(head[n:], forms)
 }
@@ -109,6 +109,9 @@ func begins(b []byte, f forms) sdk.Verdict {
 	verdict := sdk.No
 	if f&array != 0 {
 		verdict = follows(b[1:], isOpenBrace)
+	}
+	if call := listedCall(b); call != nil && f&pythonList != 0 {
+		return pythonBegins(call)
 	}
 	for _, m := range []struct {
 		form  forms
@@ -183,6 +186,14 @@ func pythonBegins(b []byte) sdk.Verdict {
 		return sdk.Maybe
 	}
 	return sdk.Yes
+}
+
+// listedCall is what stands behind a bracket and white space, if that may be a name.
+func listedCall(b []byte) []byte {
+	if b = chars.SkipSpace(b[1:]); len(b) > 0 && isLetter(b[0]) {
+		return b
+	}
+	return nil
 }
 
 func nameLen(b []byte) int {

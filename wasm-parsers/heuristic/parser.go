@@ -115,7 +115,7 @@ func (p *parser) readOpening(c byte) (int, status) {
 	}
 	forms := p.forms
 	if p.fences = n > 0; p.fences {
-		forms &= object | array | wrapped | named | loose | element | pythonCall
+		forms = forms.infence()
 	}
 	p.head, p.state = p.head[:0], inBlock
 	p.read.Init(p.maxDepth)

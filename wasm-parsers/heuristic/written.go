@@ -37,7 +37,11 @@ func (b *block) readTag(c byte) status {
 
 // readFunction reads the name of a tool up to its parenthesis.
 func (b *block) readFunction(c byte) status {
-	switch name := b.head[:len(b.head)-1]; {
+	name := b.head
+	if name[0] == '[' {
+		name = listedCall(name)
+	}
+	switch name = name[:len(name)-1]; {
 	case c != '(' && isNameByte(c) && len(name) < maxName:
 		return more
 	case c != '(', sdk.FindTool(b.tools, string(name)) == nil:

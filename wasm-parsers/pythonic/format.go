@@ -120,10 +120,10 @@ func Llama3Builtin() sdk.Spec {
 	}, format{open: "<|python_tag|>", brackets: bare, suffix: ".call"})
 }
 
-// Lines reads calls one behind the other that are all of a text. It is not one of Specs: the
+// Lines reads calls one behind the other, or in a list, that are all of a text. It is not one of Specs: the
 // parser of models that have no format of their own uses it.
 func Lines() sdk.Spec {
-	return spec(abi.Parser{Name: "python_lines", Formats: []string{"NAME(KEY=VALUE)"}}, format{brackets: bare, whole: true})
+	return spec(abi.Parser{Name: "python_lines", Formats: []string{"NAME(KEY=VALUE)"}}, format{brackets: either, whole: true})
 }
 
 func spec(p abi.Parser, f format) sdk.Spec {
