@@ -76,9 +76,13 @@ func (p *stripped) offered(name []byte) bool {
 
 // Over implements region.Format.
 func (p *stripped) Over() {
-	b := chars.TrimSpace(p.Rest())
+	b, lost := chars.TrimSpace(p.Rest()), false
 	for len(b) > 0 {
 		rest, ok := p.readCall(b)
+		if !ok && p.Cut && len(p.calls) > 0 && bytes.IndexByte(b, '}') < 0 { // a token limit has cut the last one
+			lost = true
+			break
+		}
 		if !ok {
 			p.Out.Malformed(0, p.Fed())
 			return
@@ -87,6 +91,9 @@ func (p *stripped) Over() {
 	}
 	for _, c := range p.calls {
 		c.Write(p.Out)
+	}
+	if lost {
+		p.Out.Cut()
 	}
 	p.Out.End(p.Fed())
 }
