@@ -418,7 +418,8 @@ func (m *machine) broken(r *region, e end) bool {
 	}
 	return slices.ContainsFunc(m.parsers.offers.all(), func(t abi.Tool) bool {
 		return bytes.Contains(m.in.buf, []byte(`"`+t.Name+`"`)) || bytes.Contains(m.in.buf, []byte(`'`+t.Name+`'`)) ||
-			bytes.Contains(m.in.buf, []byte(t.Name+"("))
+			bytes.Contains(m.in.buf, []byte(t.Name+"(")) || bytes.Contains(m.in.buf, []byte(t.Name+"{")) ||
+			bytes.Contains(m.in.buf, []byte(t.Name+" {"))
 	})
 }
 
