@@ -1,6 +1,7 @@
 package chain_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -24,6 +25,9 @@ func TestBrokenCallsAreSaid(t *testing.T) {
 			texts = append(texts, strings.ReplaceAll(s.Example, "get_weather", "book_hotel"))
 		}
 		for _, name := range []string{s.Name, "auto"} {
+			if name == "auto" && len(s.Triggers) == 0 && slices.Equal(s.Starts, []string{""}) {
+				continue // any text begins so: only who names the parser has it read
+			}
 			for _, text := range texts {
 				for _, way := range [][]string{{text}, pieces(text, 1), pieces(text, 6)} {
 					got := read(plan(name), chain.Options{Tools: func() []abi.Tool { return offered }, Reasoning: chain.Auto}, way, "stop")
