@@ -34,6 +34,15 @@ type BuildError struct {
 // Error implements error, in one line.
 func (e *BuildError) Error() string { return e.Tool + " of " + e.Dir + " failed" }
 
+// noFolderError says that a folder is not there. It is [fs.ErrNotExist].
+type noFolderError string
+
+func (e noFolderError) Error() string {
+	return fmt.Sprintf(`there is no folder %s: "callgate plugin new" makes one`, string(e))
+}
+
+func (e noFolderError) Is(target error) bool { return target == fs.ErrNotExist }
+
 // Build compiles the project in dir as a plugin and returns the module. What a compiler warns
 // of goes to warnings. The language is that of the build file: Cargo.toml, asconfig.json, or
 // flags for clang; without any of them it is Go.
@@ -44,7 +53,7 @@ func (e *BuildError) Error() string { return e.Tool + " of " + e.Dir + " failed"
 // *ToolchainError, a *BuildError, or about the folder.
 func Build(ctx context.Context, dir string, warnings io.Writer) ([]byte, error) {
 	if info, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf(`there is no folder %s: "callgate plugin new" makes one`, dir)
+		return nil, noFolderError(dir)
 	} else if err != nil {
 		return nil, err
 	} else if !info.IsDir() {
