@@ -31,7 +31,8 @@ type journal struct {
 	dir, name string
 	lock      *os.File
 	number    int
-	unended   int // answers that processes had begun which were killed
+	unended   int   // answers that processes had begun which were killed
+	left      error // why something of processes that have ended is left for the next start
 }
 
 // segment is rows that go to the ledger together.
@@ -92,9 +93,8 @@ func (j *journal) adopt() (all []*segment, err error) {
 		}
 		segments, err := j.takeOver(name)
 		all = append(all, segments...)
-		if err = errors.Join(err, unlock(lock)); err != nil {
-			return nil, err
-		}
+		// What cannot be taken over, as on a disk that is full, keeps no gateway from its start.
+		j.left = errors.Join(j.left, err, unlock(lock))
 	}
 	return all, nil
 }
