@@ -51,8 +51,11 @@ func openJournal(dir string) (*journal, []*segment, error) {
 	if err := os.MkdirAll(dir, folderMode); err != nil {
 		return nil, nil, err
 	}
-	j := &journal{dir: dir, name: "usage-" + strings.ToLower(rand.Text()[:12])}
-	lock, held, err := filelock.Try(filepath.Join(dir, j.name+lockSuffix), fileMode)
+	j := &journal{dir: dir}
+	lock, held, err := j.begin()
+	for n := 1; held && n < 10; n++ { // one that starts too took it for that of a process which has ended
+		lock, held, err = j.begin()
+	}
 	if err != nil || held {
 		return nil, nil, errors.Join(err, fmt.Errorf("%s cannot be locked", dir))
 	}
@@ -62,6 +65,12 @@ func openJournal(dir string) (*journal, []*segment, error) {
 		return nil, nil, errors.Join(err, j.close(true))
 	}
 	return j, segments, nil
+}
+
+// begin locks the journal by a new name.
+func (j *journal) begin() (lock *os.File, held bool, err error) {
+	j.name = "usage-" + strings.ToLower(rand.Text()[:12])
+	return filelock.Try(filepath.Join(j.dir, j.name+lockSuffix), fileMode)
 }
 
 // adopt takes over the segments of processes that have ended, oldest first.
