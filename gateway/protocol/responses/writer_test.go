@@ -245,15 +245,9 @@ func TestFailures(t *testing.T) {
 			t.Errorf("got %v", s.Final["error"])
 		}
 	})
-	t.Run("the upstream's block", func(t *testing.T) {
+	t.Run("the upstream's as a text", func(t *testing.T) {
 		t.Parallel()
-		w := request.Writer(response(true))
-		data := []byte(delta(`{"content":"a"}`))
-		out, _ := w.Frame(nil, &wire.Frame{Raw: data, Data: data})
-		out, err := w.Frame(out, &wire.Frame{Raw: []byte("event: error\ndata: {\"error\":\"Broken.\"}\n\n")})
-		if err != nil {
-			t.Fatal(err)
-		}
+		_, out := chunks(t, request, delta(`{"content":"a"}`), `{"error":"Broken."}`)
 		if e, _ := check(t, out).Final["error"].(map[string]any); e["message"] != "Broken." {
 			t.Errorf("got %v", e)
 		}
