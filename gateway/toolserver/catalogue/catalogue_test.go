@@ -450,11 +450,12 @@ func TestLyingResult(t *testing.T) {
 		result string
 		want   toolserver.Kind
 	}{
-		"what it has promised": {`{"content":[],"structuredContent":{"n":1}}`, ""},
-		"another type":         {`{"content":[],"structuredContent":{"n":"one"}}`, toolserver.Failed},
-		"a member less":        {`{"content":[],"structuredContent":{}}`, toolserver.Failed},
-		"nothing":              {`{"content":[{"type":"text","text":"trust me"}]}`, toolserver.Failed},
-		"a failure":            {`{"isError":true,"content":[{"type":"text","text":"no"}]}`, ""},
+		"what it has promised":             {`{"content":[],"structuredContent":{"n":1}}`, ""},
+		"another type":                     {`{"content":[],"structuredContent":{"n":"one"}}`, toolserver.Failed},
+		"a member less":                    {`{"content":[],"structuredContent":{}}`, toolserver.Failed},
+		"nothing":                          {`{"content":[{"type":"text","text":"trust me"}]}`, toolserver.Failed},
+		"more than is kept, with its text": {`{"content":[{"type":"text","text":"long"}],"structuredContent":{"n":1,"x":"` + strings.Repeat("x", 70<<10) + `"}}`, ""},
+		"a failure":                        {`{"isError":true,"content":[{"type":"text","text":"no"}]}`, ""},
 	} {
 		s := toolservertest.New(t)
 		s.Tools = []string{`{"name":"t","inputSchema":{"type":"object"},"outputSchema":{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}}`}

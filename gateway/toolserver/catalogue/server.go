@@ -242,7 +242,7 @@ func (s *server) call(ctx context.Context, t *tool, arguments json.RawMessage) (
 	if len(result.Structured) > 0 {
 		result.Structured = json.RawMessage(s.clean(string(result.Structured)))
 		if !json.Valid(result.Structured) { // a secret that was a number
-			result.Structured, result.Dropped = nil, append(result.Dropped, "structured")
+			result.Structured, result.Dropped = nil, append(result.Dropped, toolserver.Structured)
 		}
 	}
 	return result, nil

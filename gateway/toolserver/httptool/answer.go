@@ -92,6 +92,8 @@ func (s *Server) pick(t *ready, body []byte) (*toolserver.Result, error) {
 	}
 	if len(part) <= maxText {
 		out.Structured = part
+	} else {
+		out.Dropped = append(out.Dropped, toolserver.Structured)
 	}
 	return out, nil
 }
