@@ -498,6 +498,31 @@ func TestSecretsStay(t *testing.T) {
 	}
 }
 
+// TestSecretAtCut holds that of a secret which is cut with the text that it stands in no part stays.
+func TestSecretAtCut(t *testing.T) {
+	t.Parallel()
+	const secret = "abcdefgh12345678"
+	s := toolservertest.New(t)
+	s.On["tools/call"] = func(c *toolservertest.Call) {
+		if _, a := c.Tool(); strings.Contains(string(a), "fail") {
+			c.Error(200, -32000, strings.Repeat("-", 290)+secret+" is no good")
+			return
+		}
+		c.Text(strings.Repeat("-", 64<<10-10) + secret + " and more")
+	}
+	server := over(s, nil)
+	server.Secrets = []string{secret}
+	c := asked(t, "", map[string]catalogue.Server{"srv": server})
+	r, err := c.Call(t.Context(), "srv__echo", nil)
+	if err != nil || r.Cut == 0 || strings.Contains(r.Text, secret[:4]) {
+		t.Errorf("got %.40q, %d cut, %v", r.Text[max(0, len(r.Text)-40):], r.Cut, err)
+	}
+	_, err = c.Call(t.Context(), "srv__echo", json.RawMessage(`{"do":"fail"}`))
+	if e := failed(t, err); strings.Contains(e.Message, secret[:4]) {
+		t.Errorf("got %q", e.Message)
+	}
+}
+
 // TestToolGone holds that a server which no longer knows a tool is asked for its list.
 func TestToolGone(t *testing.T) {
 	t.Parallel()
