@@ -251,6 +251,29 @@ func TestTypeOfFailure(t *testing.T) {
 	}
 }
 
+// TestManyPiecesWait holds that pieces which wait behind a call that does not end are bounded in number too: each
+// of one byte takes a hundred.
+func TestManyPiecesWait(t *testing.T) {
+	t.Parallel()
+	w, _ := writerOf(t, thinks, true)
+	put := func(chunk string) error {
+		_, err := w.Frame(nil, &wire.Frame{Raw: []byte(chunk), Data: []byte(chunk)})
+		return err
+	}
+	err := put(call(0, "c", "f", `{`))
+	for i := 0; err == nil; i++ {
+		if i == 100_000 {
+			t.Fatal("100,000 thoughts and texts wait behind a call")
+		}
+		if err = put(delta(`{"reasoning_content":"a"}`)); err == nil {
+			err = put(delta(`{"content":"b"}`))
+		}
+	}
+	if e := gateway.AsError(err); e.Kind != gateway.Unavailable || !strings.Contains(e.Message, "overlap") {
+		t.Errorf("got %v", err)
+	}
+}
+
 // TestWhole has whole answers.
 func TestWhole(t *testing.T) {
 	t.Parallel()
