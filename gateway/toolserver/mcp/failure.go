@@ -115,7 +115,7 @@ func (s *Server) failure(ctx context.Context, n *note, err error) *toolserver.Er
 	case errors.Is(err, errUnknownTool):
 		*e = toolserver.Error{Kind: toolserver.UnknownTool, Message: s.says("has no such tool any more"), Err: err}
 	case isRefused:
-		e.Message, e.Sent, e.Again = s.says("is refused: "+refused.Why), refused.Ran, false
+		e.Message, e.Sent, e.Again = s.says("is refused: "+refused.Why), false, false
 	case s.notSignedIn(e, err):
 	case answered != nil:
 		s.byCode(e, answered)
