@@ -5,6 +5,7 @@ import (
 	_ "embed"
 	"path"
 	"strings"
+	"sync"
 
 	lru "github.com/hashicorp/golang-lru/v2"
 )
@@ -169,10 +170,13 @@ var builtin []byte
 // the cache and writing to it costs compared with other input: enough for the share that
 // is saved, and no money. Prices move, and contracts differ: an operator who wants money
 // writes a file of his own, and puts it over this one.
-func DefaultPrices() *Prices {
+func DefaultPrices() *Prices { return defaultPrices() }
+
+// defaultPrices reads them once: with every configuration they are asked for anew.
+var defaultPrices = sync.OnceValue(func() *Prices { //nolint:gochecknoglobals // read once
 	p, err := ParsePrices("prices.yaml", builtin)
 	if err != nil {
 		panic("accounts: " + err.Error()) // the file is part of the program
 	}
 	return p
-}
+})

@@ -132,6 +132,7 @@ func (g *Gate) pass(ctx context.Context, req *gateway.Request, k kind, ask func(
 	answer, err := ask(gateway.WithMeter(ctx, a))
 	if err != nil {
 		a.tellOf(err)
+		tellRates(err, rates)
 		return nil, err
 	}
 	answer.Summary.RateLimits = rates

@@ -1,9 +1,11 @@
 package admit
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/callgate/callgate/gateway"
@@ -81,6 +83,22 @@ func rateHeader(r *gateway.RateLimits) http.Header {
 	say("Requests", r.Requests)
 	say("Tokens", r.Tokens)
 	return h
+}
+
+// tellRates has an error say what is left of the client's own limits, where it has some, and not of
+// those that the gateway has at an upstream.
+func tellRates(err error, r *gateway.RateLimits) {
+	var e *gateway.Error
+	if r == nil || !errors.As(err, &e) {
+		return
+	}
+	h := rateHeader(r)
+	for name, values := range e.Header {
+		if !strings.HasPrefix(http.CanonicalHeaderKey(name), "X-Ratelimit-") {
+			h[name] = values
+		}
+	}
+	e.Header = h
 }
 
 // soon is how long a client is told to wait for a place among the requests that run.

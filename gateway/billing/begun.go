@@ -219,8 +219,12 @@ func (j *journal) unfinished(rows []Row, ended map[string]bool) (*segment, error
 		return nil, nil
 	}
 	s.bytes = int64(len(lines))
+	if err := os.WriteFile(s.path, lines, fileMode); err != nil {
+		_ = os.Remove(s.path) // the notes are left
+		return nil, err
+	}
 	j.unended += s.count
-	return s, os.WriteFile(s.path, lines, fileMode)
+	return s, nil
 }
 
 // isBegun is the name of the process whose file of begun answers this is.

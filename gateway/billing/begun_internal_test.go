@@ -3,6 +3,7 @@ package billing
 import (
 	"context"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
@@ -173,5 +174,30 @@ func within(t *testing.T, done <-chan struct{}, problem string) {
 	case <-done:
 	case <-time.After(15 * time.Second):
 		t.Fatal(problem)
+	}
+}
+
+// TestBegunNoRoom starts a gateway that cannot write the rows of what a killed one had begun, as on a full disk: it starts,
+// the log says so, and the notes are there for the next one.
+func TestBegunNoRoom(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	begun := filepath.Join(dir, "usage-killed"+begunSuffix)
+	r := Row{ID: "a", Time: time.Now(), Priced: true, Nano: 5}
+	if err := os.WriteFile(begun, begunLine(&r), fileMode); err != nil {
+		t.Fatal(err)
+	}
+	j := &journal{dir: dir, name: "no-such-folder/usage-own"}
+	segments, err := j.adopt()
+	if err != nil || len(segments) > 0 || j.left == nil || j.unended != 0 {
+		t.Errorf("got %d segments, error %v, left %v, want none and what is left", len(segments), err, j.left)
+	}
+	j.name, j.left = "usage-own", nil
+	segments, err = j.adopt()
+	if err != nil || len(segments) != 1 || segments[0].count != 1 || j.left != nil || j.unended != 1 {
+		t.Errorf("got %d segments, error %v, left %v, want one", len(segments), err, j.left)
+	}
+	if _, err := os.Stat(begun); !os.IsNotExist(err) {
+		t.Errorf("got error %v, want the notes gone", err)
 	}
 }

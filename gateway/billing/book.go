@@ -79,7 +79,7 @@ func NewBook(o Options) (*Book, error) {
 		b.backlog = newBacklog(o.JournalBytes, "the journal is full", o.MemoryBytes, found)
 		b.queue = newQueue(o.MemoryBytes, 0, b.backlog)
 		b.notes = &notes{to: b.queue, counts: b.counts, log: o.Log}
-		b.found(o.Journal, b.writer.journal.unended)
+		b.found(o.Journal, b.writer.journal)
 	}
 	b.writer.from, b.writer.to = b.queue, b.backlog
 	b.carrier = &carrier{from: b.backlog, to: o.Ledger, notes: b.notes, counts: b.counts, log: o.Log}
@@ -93,7 +93,11 @@ func NewBook(o Options) (*Book, error) {
 }
 
 // found says what an earlier run has left in the journal.
-func (b *Book) found(journal string, unfinished int) {
+func (b *Book) found(journal string, j *journal) {
+	unfinished := j.unended
+	if j.left != nil {
+		b.log.Error("usage: rows of an earlier run wait in the journal for the next start: they cannot be taken over", "error", j.left, "journal", journal)
+	}
 	b.counts.count(func(s *Stats) { s.Unfinished = uint64(unfinished) })
 	if rows, _ := b.backlog.size(); rows > 0 {
 		b.log.Info("usage: rows of an earlier run are written to the ledger now", "rows", rows, "unfinished", unfinished, "journal", journal)

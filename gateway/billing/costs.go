@@ -39,7 +39,7 @@ func (c *costs) add(r *Row) {
 	if c.last == nil || c.lastKey != key {
 		c.lastKey, c.last = key, c.sum(key)
 	}
-	*c.last += r.Nano
+	*c.last = AddNano(*c.last, r.Nano)
 }
 
 // sum is where rows of a team and model are added. The caller has the lock.

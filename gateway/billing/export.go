@@ -76,7 +76,7 @@ func (a *Answer) records() []any {
 	}
 	for i := range a.Sums {
 		s := &a.Sums[i]
-		r := sumRecord{map[Dimension]string{}, s.Answers, s.Failed, s.Estimated, s.Unpriced, s.Input, s.Cached, s.CacheWrite, s.Output, s.Reasoning, s.Tools, s.Took.Milliseconds(), nil, nil}
+		r := sumRecord{map[Dimension]string{}, s.Answers, s.Failed, s.Estimated, s.Unpriced, s.Input, s.Cached, s.CacheWrite, s.Output, s.Reasoning, s.Tools, s.TookMS, nil, nil}
 		for j, d := range a.Query.By {
 			r.Group[d] = s.Group[j]
 		}
@@ -144,7 +144,7 @@ func (a *Answer) csv(w io.Writer) error {
 			line = append(line, cell(v))
 		}
 		nano, usd := cost(s.Nano, s.IsPriced())
-		for _, n := range []int64{s.Answers, s.Failed, s.Estimated, s.Unpriced, s.Input, s.Cached, s.CacheWrite, s.Output, s.Reasoning, s.Tools, s.Took.Milliseconds()} {
+		for _, n := range []int64{s.Answers, s.Failed, s.Estimated, s.Unpriced, s.Input, s.Cached, s.CacheWrite, s.Output, s.Reasoning, s.Tools, s.TookMS} {
 			line = append(line, number(n))
 		}
 		if err := out.Write(append(line, nano, usd)); err != nil {

@@ -31,7 +31,8 @@ type journal struct {
 	dir, name string
 	lock      *os.File
 	number    int
-	unended   int // answers that processes had begun which were killed
+	unended   int   // answers that processes had begun which were killed
+	left      error // why something of processes that have ended is left for the next start
 }
 
 // segment is rows that go to the ledger together.
@@ -50,8 +51,11 @@ func openJournal(dir string) (*journal, []*segment, error) {
 	if err := os.MkdirAll(dir, folderMode); err != nil {
 		return nil, nil, err
 	}
-	j := &journal{dir: dir, name: "usage-" + strings.ToLower(rand.Text()[:12])}
-	lock, held, err := filelock.Try(filepath.Join(dir, j.name+lockSuffix), fileMode)
+	j := &journal{dir: dir}
+	lock, held, err := j.begin()
+	for n := 1; held && n < 10; n++ { // one that starts too took it for that of a process which has ended
+		lock, held, err = j.begin()
+	}
 	if err != nil || held {
 		return nil, nil, errors.Join(err, fmt.Errorf("%s cannot be locked", dir))
 	}
@@ -61,6 +65,12 @@ func openJournal(dir string) (*journal, []*segment, error) {
 		return nil, nil, errors.Join(err, j.close(true))
 	}
 	return j, segments, nil
+}
+
+// begin locks the journal by a new name.
+func (j *journal) begin() (lock *os.File, held bool, err error) {
+	j.name = "usage-" + strings.ToLower(rand.Text()[:12])
+	return filelock.Try(filepath.Join(j.dir, j.name+lockSuffix), fileMode)
 }
 
 // adopt takes over the segments of processes that have ended, oldest first.
@@ -92,9 +102,8 @@ func (j *journal) adopt() (all []*segment, err error) {
 		}
 		segments, err := j.takeOver(name)
 		all = append(all, segments...)
-		if err = errors.Join(err, unlock(lock)); err != nil {
-			return nil, err
-		}
+		// What cannot be taken over, as on a disk that is full, keeps no gateway from its start.
+		j.left = errors.Join(j.left, err, unlock(lock))
 	}
 	return all, nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"time"
 )
@@ -92,11 +93,16 @@ func (d Dimension) InHours() bool {
 
 // Filter says which rows are meant.
 type Filter struct {
-	// From and To bound the time: From is in it, and To is not. Zero is no bound.
+	// From and To bound the time: From is in it, and To is not. Zero is no bound. Rows have whole milliseconds, and
+	// ledgers look at [Milliseconds] of the bounds.
 	From, To time.Time
 	// Where all must hold.
 	Where []Condition
 }
+
+// Milliseconds is a bound on rows' times, in milliseconds since 1970, up to which or from which the same rows are: it is
+// rounded up.
+func Milliseconds(bound time.Time) int64 { return bound.Add(time.Millisecond - 1).UnixMilli() }
 
 // Condition holds for rows that have one of some values in a dimension.
 type Condition struct {
@@ -165,14 +171,14 @@ type Sum struct {
 	// "ok".
 	Estimated, Failed int64
 	Tools             int64
-	// Took is how long they took together.
-	Took time.Duration
+	// TookMS is how long they took together, in milliseconds: a Duration has no more than 292 years.
+	TookMS int64
 }
 
 // Add adds a row.
 func (s *Sum) Add(r *Row) {
 	one := Sum{Answers: 1, Input: r.Input, Cached: r.Cached, CacheWrite: r.CacheWrite, Output: r.Output, Reasoning: r.Reasoning,
-		Tools: int64(r.Tools), Took: r.Took}
+		Tools: int64(r.Tools), TookMS: r.Took.Milliseconds()}
 	if r.Priced {
 		one.Nano = r.Nano
 	} else {
@@ -190,6 +196,14 @@ func (s *Sum) Add(r *Row) {
 // StatusOK is the status of a row whose answer came whole.
 const StatusOK = "ok"
 
+// AddNano adds costs, none of which is negative; a sum that 64 bits do not hold is the most that they do.
+func AddNano(a, b int64) int64 {
+	if a > math.MaxInt64-b {
+		return math.MaxInt64
+	}
+	return a + b
+}
+
 // Join adds another sum.
 func (s *Sum) Join(o *Sum) {
 	s.Answers += o.Answers
@@ -198,12 +212,12 @@ func (s *Sum) Join(o *Sum) {
 	s.CacheWrite += o.CacheWrite
 	s.Output += o.Output
 	s.Reasoning += o.Reasoning
-	s.Nano += o.Nano
+	s.Nano = AddNano(s.Nano, o.Nano)
 	s.Unpriced += o.Unpriced
 	s.Estimated += o.Estimated
 	s.Failed += o.Failed
 	s.Tools += o.Tools
-	s.Took += o.Took
+	s.TookMS += o.TookMS
 }
 
 // Hour is what tells the hours' sums apart.

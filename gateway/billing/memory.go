@@ -139,6 +139,7 @@ func (m *memory) drop(n int, since time.Time) {
 
 // Sweep implements Ledger.
 func (m *memory) Sweep(_ context.Context, limit time.Time) (int, error) {
+	limit = time.UnixMilli(Milliseconds(limit)).UTC()
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	n, _ := slices.BinarySearchFunc(m.rows, limit, func(r packed, t time.Time) int {

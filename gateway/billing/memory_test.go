@@ -13,6 +13,12 @@ func TestMemory(t *testing.T) {
 	billingtest.Run(t, func(testing.TB) billing.Ledger { return billing.NewMemory(billing.MemoryLimits{}) })
 }
 
+// TestKilledAnywhere kills gateways whose ledger outlives them, as one in another process does.
+func TestKilledAnywhere(t *testing.T) {
+	t.Parallel()
+	billingtest.Killed(t, billing.NewMemory(billing.MemoryLimits{Rows: 1 << 20}), 60)
+}
+
 // TestMemoryBounds holds that the oldest make room, and that it is said since when all is there.
 func TestMemoryBounds(t *testing.T) {
 	t.Parallel()

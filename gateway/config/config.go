@@ -54,6 +54,8 @@ type Config struct {
 	// RequireKeys lets nobody in without a key, also while Keys is empty: for keys that are made at
 	// run time, which need it where Keys is empty. Default false.
 	RequireKeys bool `yaml:"require_keys" omit:"true" eg:"true" doc:"Let nobody in without a key, even while keys is empty: for keys that are created at run time (callgate key create), which need a store of kind sqlite or postgres. Default: false."`
+	// CORSOrigins are the web pages that may ask from within a browser. Default: none.
+	CORSOrigins []string `yaml:"cors_origins" omit:"true" eg:"[https://app.example]" doc:"Origins of web pages that may ask the gateway from within a browser and read its answers, such as https://app.example or http://localhost:5173; * is any page, where keys are asked for. A key in a page is known to all who can open it. Default: none."`
 	// TrustedProxies are the networks of proxies whose X-Forwarded-For is believed. Default: none.
 	TrustedProxies []string `yaml:"trusted_proxies" omit:"true" eg:"[10.0.0.5, 10.0.1.0/24]" doc:"Networks of the load balancers and proxies in front of the gateway, whose X-Forwarded-For says where a request comes from, for a key's cidr. List these alone, and no network with clients in it. Default: none; the address that connects is looked at."`
 	// Teams are groups of keys, by a name of your choice. Default: none.

@@ -59,6 +59,7 @@ func (c *Config) check(r *report) {
 	}
 	c.checkKeyTools(r)
 	c.checkTeams(r)
+	c.checkOrigins(r)
 	c.checkLimits(r)
 }
 

@@ -161,12 +161,12 @@ func New(o Options) (*Console, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	if o.Now == nil {
-		o.Now = time.Now
-	}
 	written, err := newPages(&o)
 	if err != nil {
 		return nil, err
+	}
+	if o.Now == nil {
+		o.Now = time.Now
 	}
 	c := &Console{pages: written, o: o}
 	get := func(h handler) map[string]handler { return map[string]handler{http.MethodGet: h, http.MethodHead: h} }

@@ -7,6 +7,8 @@ import (
 	"html/template"
 	"log/slog"
 	"net/http"
+	"sync"
+	"time"
 )
 
 // pages writes pages.
@@ -17,17 +19,37 @@ type pages struct {
 	log       *slog.Logger
 }
 
-// newPages reads the templates. The menu is empty.
+// templatesByTime are the templates of all consoles whose clock is the machine's. They are read once:
+// with every configuration a console is made anew.
+var templatesByTime = sync.OnceValues(func() (map[string]*template.Template, error) { //nolint:gochecknoglobals // read once
+	return readTemplates(time.Now)
+})
+
+// newPages returns the pages of a console, whose clock is the machine's if the options have none. The
+// menu is empty.
 func newPages(o *Options) (*pages, error) {
-	p := &pages{templates: map[string]*template.Template{}, version: cmp.Or(o.Version, "unknown version"), log: o.Log}
+	read := templatesByTime
+	if o.Now != nil {
+		read = func() (map[string]*template.Template, error) { return readTemplates(o.Now) }
+	}
+	templates, err := read()
+	if err != nil {
+		return nil, err
+	}
+	return &pages{templates: templates, version: cmp.Or(o.Version, "unknown version"), log: o.Log}, nil
+}
+
+// readTemplates reads the templates of all pages. now is the clock.
+func readTemplates(now func() time.Time) (map[string]*template.Template, error) {
+	all := map[string]*template.Template{}
 	for _, name := range []string{"story", "requests", "request", "content", "upstreams", "plugins", "tools", "keys", "rollouts", "quality", "caches", "playground", "refused"} {
-		read, err := template.New("layout.html").Funcs(functions(o.Now)).ParseFS(files, "pages/layout.html", "pages/"+name+".html")
+		read, err := template.New("layout.html").Funcs(functions(now)).ParseFS(files, "pages/layout.html", "pages/"+name+".html")
 		if err != nil {
 			return nil, err
 		}
-		p.templates[name] = read
+		all[name] = read
 	}
-	return p, nil
+	return all, nil
 }
 
 // refusal is an error with a status of its own.

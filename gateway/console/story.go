@@ -146,7 +146,7 @@ func tiles(r *history.Report) []tile {
 			Chart: chart(amounts(r, points, "Requests a step", whole, count(history.Requests)), Good)},
 		{Name: "Failed", Value: percent(share(n(history.Failed), all)), Note: plural(n(history.Failed), "request"), Level: failing,
 			Link: requestsPath + "?show=failed", Chart: chart(rates(r, points, "Failed", history.Failed), failing)},
-		{Name: "Repaired", Value: grouped(n(history.Repaired)), Note: "answers; " + grouped(n(history.TextCalls)) + " calls read from text",
+		{Name: "Repaired", Value: grouped(n(history.Repaired)), Note: "answers; " + plural(n(history.TextCalls), "call") + " read from text",
 			Link: requestsPath + "?show=repaired", Chart: chart(amounts(r, points, "Repaired answers", whole, count(history.Repaired)), Good)},
 		{Name: "Not repairable", Value: grouped(n(history.Broken)), Note: percent(share(n(history.Broken), all)) + " of answers", Level: level(n(history.Broken)),
 			Link: requestsPath + "?show=broken", Chart: chart(rates(r, points, "Not repairable", history.Broken), level(n(history.Broken)))},

@@ -106,7 +106,7 @@ func (a *judgeAnswer) read(reply gateway.Reply) error {
 		}
 		f.Whole = !reply.Streamed()
 		if u := f.Usage(); u != nil {
-			a.usage = usage.Read(u)
+			a.usage = a.usage.Then(usage.Read(u))
 		}
 		for i := range f.Choices() {
 			f.Pieces(i, func(piece []byte) bool {

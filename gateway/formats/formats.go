@@ -7,7 +7,9 @@ package formats
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
+	"sync"
 
 	"github.com/callgate/callgate/gateway/wire"
 )
@@ -48,7 +50,10 @@ type Format struct {
 }
 
 // All returns the formats, in the order of the families that read them.
-func All() []Format {
+func All() []Format { return slices.Clone(known()) }
+
+// known are the formats, which are made when they are first asked for.
+var known = sync.OnceValue(func() []Format { //nolint:gochecknoglobals // a table
 	all := append(taggedJSON(), headerJSON()...)
 	all = append(all, xmlParams()...)
 	all = append(all, keyValue()...)
@@ -56,11 +61,11 @@ func All() []Format {
 	all = append(all, braces()...)
 	all = append(all, channels()...)
 	return append(all, heuristic()...)
-}
+})
 
 // Find returns the format of a name.
 func Find(name string) (Format, bool) {
-	for _, f := range All() {
+	for _, f := range known() {
 		if f.Name == name {
 			return f, true
 		}

@@ -126,7 +126,7 @@ func NewAdmin(cfg AdminConfig) (*Admin, error) {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	a := &Admin{echo: echo.New(), access: &access{keys: book}, log: cfg.Log}
+	a := &Admin{echo: echo.New(), access: &access{keys: book, protection: http.NewCrossOriginProtection()}, log: cfg.Log}
 	if cfg.Console != nil {
 		a.page = &page{cfg.Console, cfg.SSO, a.access, cfg.Log}
 	}

@@ -3,6 +3,7 @@ package httpapi
 import (
 	"fmt"
 	"maps"
+	"net/http"
 	"net/netip"
 	"strings"
 
@@ -42,6 +43,8 @@ func tenantOf(c echo.Context) string {
 type access struct {
 	keys    *keys.Book     // may be nil: no key is asked for
 	proxies []netip.Prefix // trusted to say where requests come from
+
+	protection *http.CrossOriginProtection
 }
 
 // asksKey reports whether a request needs a key.

@@ -65,6 +65,10 @@ func (c *connection) flush() error {
 
 // Write implements net.Conn. A write that waits fails in release.
 func (c *connection) Write(p []byte) (int, error) {
+	if string(p) == goTooLarge {
+		_, err := c.stall.write(c.Conn, []byte(headerTooLarge))
+		return len(p), err
+	}
 	c.out.Lock()
 	defer c.out.Unlock()
 	switch {

@@ -52,7 +52,7 @@ func TestErrorInStream(t *testing.T) {
 		}
 		for path, x := range map[string]struct{ body, want string }{
 			"/v1/chat/completions": {`"messages":[{"role":"user","content":"hi"}]`, fields + failure},
-			"/v1/messages":         {`"max_tokens":10,"messages":[{"role":"user","content":"hi"}]`, "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"api_error\",\"message\":\"too many\"}"},
+			"/v1/messages":         {`"max_tokens":10,"messages":[{"role":"user","content":"hi"}]`, "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"rate_limit_error\",\"message\":\"too many\"}"},
 			"/v1/responses":        {`"input":"hi"`, `"status":"failed","completed_at":null,"error":{"code":"rate_limit_exceeded","message":"too many"}`},
 		} {
 			r := httptest.NewRequestWithContext(t.Context(), "POST", "http://127.0.0.1"+path, strings.NewReader(`{"model":"m","stream":true,`+x.body+`}`))

@@ -48,6 +48,8 @@ type Config struct {
 	Keys *keys.Book
 	// Proxies are trusted to say where requests come from: see [netaddr.Client].
 	Proxies []netip.Prefix
+	// Origins are those of web pages that may ask from within a browser; "*" is any, where keys are asked for.
+	Origins []string
 	// MaxBody is the largest request body in bytes; default 32 MiB.
 	MaxBody int64
 	// MaxUpload is the largest form (multipart/form-data) in bytes; default 100 MiB.
@@ -112,11 +114,18 @@ func New(cfg Config) (*Server, error) {
 		stall:  stallLimit,
 	}
 	w := &observer{cfg.Log, cfg.Metrics, cfg.Trace}
-	a := &access{cfg.Keys, cfg.Proxies}
+	protection, err := newProtection(cfg.Origins)
+	if err != nil {
+		return nil, err
+	}
+	a := &access{cfg.Keys, cfg.Proxies, protection}
 	b := &bodies{cfg.MaxBody, cfg.Memory, cfg.Limits, cfg.Serves}
 	s.echo.HTTPErrorHandler = fail
 	s.echo.IPExtractor = echo.ExtractIPDirect() // no header of a client's says who it is
 	s.echo.Use(w.observe, recoverer(cfg.Log), awaitBodies, endChunked, s.health.endDraining)
+	if len(cfg.Origins) > 0 {
+		s.echo.Use(crossOrigin(cfg.Origins))
+	}
 	s.echo.GET("/livez", livez)
 	s.echo.GET("/readyz", s.health.readyz)
 	x := &exchange{cfg.Gateway, a, b, w, cfg.Content, cfg.Heartbeat}
@@ -147,7 +156,7 @@ func (s *Server) HTTP() *http.Server {
 		Handler:           s,
 		ReadHeaderTimeout: 10 * time.Second,
 		IdleTimeout:       120 * time.Second,
-		MaxHeaderBytes:    64 << 10,
+		MaxHeaderBytes:    maxHeader,
 		ConnContext:       withLeave,
 		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelWarn),
 	}

@@ -201,7 +201,7 @@ func TestTeams(t *testing.T) {
 	_, err := d.CreateTeam(ctx, keys.Team{Name: "t"})
 	fails(t, err, keys.Taken, "already")
 	text := d.create(t, keys.Key{Name: "app", Team: "t"})
-	fails(t, other.DeleteTeam(ctx, "t"), keys.Taken, "has 1 keys")
+	fails(t, other.DeleteTeam(ctx, "t"), keys.Taken, "still has keys (1)")
 	if _, team, no := d.Find(text, at(home)); no != nil || team.MaxTokens != 7 {
 		t.Errorf("got %+v, %+v, want the team", team, no)
 	}

@@ -331,7 +331,7 @@ func (m *Manager) DeleteTeam(ctx context.Context, name string) error {
 			return nil, 0, m.unknownTeam(name)
 		}
 		if t := m.b.Team(name); t != nil && t.Origin == Stored && t.Keys > 0 {
-			return nil, 0, &Error{Taken, "name", fmt.Sprintf("The team %q has %d keys, which would be refused: delete them or give them another team first.", name, t.Keys)}
+			return nil, 0, &Error{Taken, "name", fmt.Sprintf("The team %q still has keys (%d), which would be refused: delete them or give them another team first.", name, t.Keys)}
 		}
 		return nil, e.version, nil
 	})

@@ -169,7 +169,7 @@ func Late(s *gateway.Summary) string {
 // Comment is what the headers of a whole answer would say, as a comment that ends a stream;
 // "" if nothing was done but what the stream's own headers say.
 func Comment(s *gateway.Summary) string {
-	done := s.Changed || s.Calls > 0 || len(s.Faults) > 0 || s.Structured != nil && s.Structured.Result != gateway.StructuredOK
+	done := s.Changed || s.Calls > 0 || len(s.Faults) > 0
 	if !done && len(s.Warnings) <= s.WarningsInHeader && len(s.Attempts) < 2 && guardText(s) == "" && savedText(s) == "" && costText(s.Spent) == "" {
 		return ""
 	}

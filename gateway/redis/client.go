@@ -18,6 +18,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
+
+	"github.com/callgate/callgate/internal/redact"
 )
 
 // Options are what a Client is made of.
@@ -102,10 +104,7 @@ func (c *Client) clean(err error) error {
 	if err := unwanted(err); err != nil {
 		return err
 	}
-	text := err.Error()
-	if c.secret != "" {
-		text = strings.ReplaceAll(text, c.secret, "[redacted]")
-	}
+	text := redact.New([]string{c.secret}).Out(err.Error())
 	text = strings.Join(strings.Fields(text), " ")
 	text = strings.ToValidUTF8(text[:min(len(text), maxError)], "")
 	for _, ended := range []error{context.DeadlineExceeded, context.Canceled} {

@@ -92,6 +92,9 @@ func TestPassword(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "WRONGPASS") || strings.Contains(err.Error(), "mistaken") {
 		t.Errorf("got error %v, want that the password is wrong, and not which", err)
 	}
+	if err := open(t, s, url("W")).Set(t.Context(), "k", nil, time.Minute); err == nil || !strings.Contains(err.Error(), "WRONGPASS") {
+		t.Errorf("got error %v, want its words whole: a letter is no secret", err)
+	}
 	if err := open(t, s, s.URL()).Set(t.Context(), "k", nil, time.Minute); err == nil || !strings.Contains(err.Error(), "NOAUTH") {
 		t.Errorf("got error %v, want that a password is needed", err)
 	}

@@ -249,39 +249,57 @@ func worse(control, arm *tally, p StopPolicy) bool {
 
 // Stop sends the units of an arm to the control, until Resume or the end of the process; "" is all
 // arms but the control. It reports whether there is such an arm.
-func (r *Rollout) Stop(arm string) bool { return r.each(arm, "stop") }
+func (r *Rollout) Stop(arm string) bool {
+	places := r.places(arm)
+	for _, i := range places {
+		r.set(i, "stop", "operator")
+	}
+	return arm == "" || len(places) > 0
+}
 
 // Resume lets an arm have its units again, and begins all figures anew: those that have stopped it
-// would do so again.
+// would do so again, with the first failure behind this.
 func (r *Rollout) Resume(arm string) bool {
-	if !r.each(arm, "resume") {
+	places := r.places(arm)
+	if arm != "" && len(places) == 0 {
 		return false
 	}
 	s := r.state
 	s.mu.Lock()
-	defer s.mu.Unlock()
+	var events []Event
+	for _, i := range places {
+		events = append(events, r.event(i, "resume", "operator"))
+	}
 	s.since, s.arms = r.book.now(), make([]tally, len(s.arms))
+	s.mu.Unlock()
+	for _, e := range events {
+		r.book.happen(e)
+	}
 	return true
 }
 
-func (r *Rollout) each(arm, action string) bool {
-	found := arm == ""
+// places are those of the arm of a name, which is not the control; "" is all of them.
+func (r *Rollout) places(arm string) (places []int) {
 	for i, a := range r.o.Arms {
 		if i > 0 && (arm == "" || a.Name == arm) {
-			r.set(i, action, "operator")
-			found = true
+			places = append(places, i)
 		}
 	}
-	return found
+	return places
 }
 
 // set stops an arm or lets it go on, if that changes anything.
 func (r *Rollout) set(arm int, action, by string) {
-	s := r.state
-	s.mu.Lock()
-	e := Event{Rollout: r.o.Name, Arm: r.o.Arms[arm].Name, Action: action, By: by, Failure: s.arms[arm].failure(), Control: s.arms[0].failure()}
-	s.mu.Unlock()
+	r.state.mu.Lock()
+	e := r.event(arm, action, by)
+	r.state.mu.Unlock()
 	r.book.happen(e)
+}
+
+// event says what happens to an arm, with the figures of now, which are locked.
+func (r *Rollout) event(arm int, action, by string) Event {
+	s := r.state
+	return Event{Rollout: r.o.Name, Arm: r.o.Arms[arm].Name, Action: action, By: by, Failure: s.arms[arm].failure(), Control: s.arms[0].failure()}
 }
 
 // happen notes an event, and tells of it.

@@ -382,3 +382,29 @@ func TestTogether(t *testing.T) {
 	}
 	all.Wait()
 }
+
+// TestFailureWhileResumed holds that an arm which has its units again is not stopped by its old figures: one of
+// its requests may fail at the same moment.
+func TestFailureWhileResumed(t *testing.T) {
+	t.Parallel()
+	var r *rollout.Rollout
+	b := rollout.NewBook(nil, func(e rollout.Event) {
+		if e.Action == "resume" {
+			r.Record(1, rollout.Turn{Result: rollout.Failed})
+		}
+	})
+	r, err := b.Open(rollout.Options{Name: "r", Arms: []rollout.Arm{{Name: "old", Weight: 0}, {Name: "new", Weight: rollout.Buckets}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2000 {
+		r.Record(0, rollout.Turn{Result: rollout.Clean})
+		r.Record(1, rollout.Turn{Result: rollout.Failed})
+	}
+	if r.Arm("anybody") != 0 {
+		t.Fatal("the arm is not stopped")
+	}
+	if !r.Resume("new") || r.Arm("anybody") != 1 {
+		t.Error("the arm was stopped again by the figures before it was resumed")
+	}
+}

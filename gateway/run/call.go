@@ -191,7 +191,7 @@ func (h *caller) take(d *done, r *toolserver.Result) {
 	if strings.TrimSpace(d.text) == "" && len(r.Structured) > 0 {
 		d.text = string(r.Structured)
 	}
-	if len(d.tool.Output) > 0 && !r.Failed {
+	if len(d.tool.Output) > 0 && !r.Failed && !r.Lost() {
 		problem, checked := h.schemas.Check(d.tool.Output, r.Structured)
 		d.odd = len(r.Structured) == 0 || checked && problem != nil
 	}

@@ -3,10 +3,25 @@ package toolserver
 import (
 	"strings"
 	"unicode/utf8"
+
+	"github.com/callgate/callgate/internal/redact"
 )
 
 // maxWords is how much of a server's own words an error has, in bytes.
 const maxWords = 300
+
+// CutMark stands behind [Words] that were cut.
+const CutMark = "…"
+
+// Scrub takes secrets out of a text, also the beginning of one in front of the last [CutMark], which the words
+// were cut in the midst of.
+func Scrub(secrets redact.Secrets, text string) string {
+	text = secrets.Out(text)
+	if at := strings.LastIndex(text, CutMark); at >= 0 {
+		text = secrets.OutOfCut(text[:at]) + text[at:]
+	}
+	return text
+}
 
 // Cut shortens text to at most limit bytes of whole characters, and says how many bytes are
 // missing. What is no UTF-8 becomes U+FFFD.
@@ -34,7 +49,7 @@ func Words(text string) string {
 	}, text)
 	text, cut := Cut(strings.TrimRight(strings.Join(strings.Fields(text), " "), "."), maxWords)
 	if cut > 0 {
-		text += "…"
+		text += CutMark
 	}
 	return text
 }

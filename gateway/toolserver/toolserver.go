@@ -5,6 +5,7 @@ package toolserver
 
 import (
 	"encoding/json"
+	"slices"
 	"time"
 )
 
@@ -55,11 +56,18 @@ type Result struct {
 	Structured json.RawMessage // the structured result; nil for none
 	// Failed is the tool's own word: it ran and did not do what was asked.
 	Failed bool
-	// Dropped are the kinds of parts that are left out, such as "image".
+	// Dropped are the kinds of parts that are left out, such as "image", and [Structured].
 	Dropped []string
 	// Cut is how many bytes are missing at the end of Text.
 	Cut int
 }
+
+// Structured is what [Result].Dropped says of a structured result that the gateway has left out.
+const Structured = "structured"
+
+// Lost reports whether the server gave a structured result that the gateway has left out: its text, which
+// says the same, stands for it.
+func (r *Result) Lost() bool { return len(r.Structured) == 0 && slices.Contains(r.Dropped, Structured) }
 
 // Kind is why a call gave no result. The model reads it as error.type.
 type Kind string

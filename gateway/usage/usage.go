@@ -30,6 +30,27 @@ type Usage struct {
 	Faults Fault
 }
 
+// Then is what an answer has used whose upstream has said u, and later said more: mostly a later one is all that there
+// is, but some streams tell the prompt at first and the answer at the end, or end with one that counts nothing.
+func (u Usage) Then(later Usage) Usage {
+	if !later.Reported || !u.Reported {
+		if later.Reported {
+			return later
+		}
+		return u
+	}
+	if later.Input == 0 {
+		later.Input, later.CacheRead, later.WriteShort, later.WriteLong = u.Input, u.CacheRead, u.WriteShort, u.WriteLong
+		later.CacheReported, later.WriteReported = u.CacheReported, u.WriteReported
+		later.Faults |= u.Faults
+	}
+	if later.Output == 0 {
+		later.Output, later.Reasoning = u.Output, u.Reasoning
+		later.Faults |= u.Faults
+	}
+	return later
+}
+
 // Fresh are the tokens of Input that had nothing to do with the cache.
 func (u Usage) Fresh() int { return u.Input - u.CacheRead - u.WriteShort - u.WriteLong }
 

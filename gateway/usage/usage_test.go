@@ -85,6 +85,24 @@ func TestReadTwice(t *testing.T) {
 	}
 }
 
+// TestThen holds what counts of an answer whose upstream tells its usage more than once.
+func TestThen(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ name, first, later, want string }{
+		{"grows", `{"prompt_tokens":9,"completion_tokens":1}`, `{"prompt_tokens":9,"completion_tokens":5}`, `{"prompt_tokens":9,"completion_tokens":5}`},
+		{"twice", `{"prompt_tokens":9,"completion_tokens":5}`, `{"prompt_tokens":9,"completion_tokens":5}`, `{"prompt_tokens":9,"completion_tokens":5}`},
+		{"empty at the end", `{"prompt_tokens":9,"completion_tokens":5}`, `{}`, `{"prompt_tokens":9,"completion_tokens":5}`},
+		{"empty at first", `{}`, `{"prompt_tokens":9,"completion_tokens":5}`, `{"prompt_tokens":9,"completion_tokens":5}`},
+		{"in pieces", `{"prompt_tokens":9,"prompt_tokens_details":{"cached_tokens":4}}`, `{"completion_tokens":5}`, `{"prompt_tokens":9,"prompt_tokens_details":{"cached_tokens":4},"completion_tokens":5}`},
+		{"the prompt last", `{"completion_tokens":5,"completion_tokens_details":{"reasoning_tokens":2}}`, `{"prompt_tokens":9}`, `{"prompt_tokens":9,"completion_tokens":5,"completion_tokens_details":{"reasoning_tokens":2}}`},
+		{"lies at first", `{"prompt_tokens":-9,"completion_tokens":1e99}`, `{"prompt_tokens":9,"completion_tokens":5}`, `{"prompt_tokens":9,"completion_tokens":5}`},
+	} {
+		if got, want := usage.Read([]byte(c.first)).Then(usage.Read([]byte(c.later))), usage.Read([]byte(c.want)); got != want {
+			t.Errorf("%s: got %+v, want %+v", c.name, got, want)
+		}
+	}
+}
+
 // checkUsage holds what is true of a usage whatever was read.
 func checkUsage(t testing.TB, u usage.Usage) {
 	t.Helper()

@@ -33,6 +33,9 @@ func (c *checkCmd) Run(e *env) error {
 	if err := tryConfig(e, cfg); err != nil {
 		return usageError{err}
 	}
+	for _, u := range cfg.Unmet() {
+		fmt.Fprintf(e.stderr, "callgate: %s: %s\n", u.Where, u.What)
+	}
 	_, err = fmt.Fprintf(e.stdout, "# %s is good. With every default:\n%s", c.File, cfg.YAML())
 	return err
 }

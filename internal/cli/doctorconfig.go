@@ -163,6 +163,9 @@ func (x *examination) keys(now time.Time) {
 			}
 		}
 	}
+	for _, u := range x.cfg.Unmet() {
+		x.doubt(u.Where, u.What, "correct it, or add the model; what clients may ask for is in GET /v1/models")
+	}
 	switch {
 	case usable > 0:
 		x.good("keys", fmt.Sprintf("%d in use", usable))
@@ -413,7 +416,7 @@ func (x *examination) toolServers(ctx context.Context, file string) {
 			x.wrong(what, errors.New(s.Why()), do+"; until then models are not offered its tools")
 			continue
 		}
-		x.good(what, fmt.Sprintf("%d tools", len(s.Tools)))
+		x.good(what, howMany(len(s.Tools), "tool"))
 		for _, tool := range s.Tools {
 			if tool.Quarantine != "" {
 				x.doubt(what, tool.Name+" is left out: "+tool.Quarantine, "look at callgate tools diff -c "+file+", then callgate tools pin -c "+file)

@@ -165,7 +165,7 @@ func TestKeyCommands(t *testing.T) {
 	if out := g.ctl(0, "key", "show", "app"); !strings.Contains(out, `"state": "active"`) || strings.Contains(out, third) || strings.Contains(out, "sha256") {
 		t.Errorf("got %s", out)
 	}
-	if out := g.ctl(1, "team", "delete", "search"); !strings.Contains(out, "has 1 keys") {
+	if out := g.ctl(1, "team", "delete", "search"); !strings.Contains(out, "still has keys (1)") {
 		t.Errorf("got %s", out)
 	}
 	if out := g.ctl(1, "key", "create", "app"); !strings.Contains(out, `There is a key "app" already.`) {

@@ -60,6 +60,33 @@ func remaining(t *testing.T, r result) int {
 	return n
 }
 
+// TestLimitHeadersOfErrors holds that a client with limits hears of those also with an upstream's error, and
+// nothing of the limits that the gateway has there.
+func TestLimitHeadersOfErrors(t *testing.T) {
+	t.Parallel()
+	for _, status := range []int{http.StatusBadRequest, http.StatusTooManyRequests, http.StatusInternalServerError} {
+		base := upstream(t, func(w http.ResponseWriter, _ received) {
+			w.Header().Set("content-type", "application/json")
+			w.Header().Set("x-ratelimit-limit-requests", "10000")
+			w.Header().Set("x-ratelimit-remaining-requests", "9999")
+			w.Header().Set("x-ratelimit-remaining-images", "3")
+			w.WriteHeader(status)
+			io.WriteString(w, `{"error":{"message":"no","type":"t","param":null,"code":null}}`)
+		})
+		g := serve(t, limited(base, "{requests: 9, per: 744h}", ""))
+		for path, body := range map[string]string{
+			"/v1/chat/completions": prompt("m", "hi", false),
+			"/v1/messages":         `{"model":"m","max_tokens":5,"messages":[{"role":"user","content":"hi"}]}`,
+			"/v1/responses":        `{"model":"m","input":"hi"}`,
+		} {
+			h := g.do(g.request("POST", path, body)).header
+			if limit, left, other := h.Get("x-ratelimit-limit-requests"), h.Get("x-ratelimit-remaining-requests"), h.Get("x-ratelimit-remaining-images"); limit != "9" || left == "9999" || left == "" || other != "" {
+				t.Errorf("%s, status %d: got a limit of %q, of which %q are left, and %q images; want the client's own", path, status, limit, left, other)
+			}
+		}
+	}
+}
+
 const slowly = "{tokens: 100000, per: 744h}" // of which one comes back in 27 seconds
 
 // spent is how many tokens a request has used, by what two equal ones before and behind it hold.

@@ -185,8 +185,7 @@ func newPlay(t *testing.T, page string, tally *tally) *play {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.program("curl", "exec "+curl+` --fail-with-body "$@"`)                             // else an error is a success
-	p.program("open", `exec `+curl+` --fail-with-body -sS --location -o /dev/null "$1"`) // the browser of this machine
+	p.program("curl", "exec "+curl+` --fail-with-body "$@"`) // else an error is a success
 	p.environment(tools)
 	p.swaps = append(p.swaps, pageSwaps...)
 	for _, address := range upstreamsShown {

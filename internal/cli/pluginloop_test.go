@@ -279,6 +279,7 @@ func TestPluginInTheWrongPlace(t *testing.T) {
 		args []string
 		want string
 	}{
+		{[]string{"build", dir}, dir + ` is not a project of a plugin: it has no Go module, Cargo.toml, asconfig.json or flags; "callgate plugin new" makes one`},
 		{[]string{"build", missing}, "there is no folder " + missing + `: "callgate plugin new" makes one`},
 		{[]string{"test", missing}, "there is no folder " + missing + `: "callgate plugin new" makes one`},
 		{[]string{"test", missing + ".wasm"}, "open " + missing + ".wasm: no such file or directory"},

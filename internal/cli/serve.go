@@ -44,6 +44,7 @@ func (s *serveCmd) Run(e *env) error {
 	stdlog.SetFlags(0)
 	stdlog.SetOutput(standardLog{log})
 	redis.LogTo(log)
+	warnOfVariables(log)
 	sys, err := wire(e.ctx, cfg, log)
 	if err != nil {
 		return usageError{err}

@@ -29,6 +29,14 @@ func withoutEmpty(k *kong.Kong) error {
 	})
 }
 
+// howMany is a number of things, for people.
+func howMany(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
+}
+
 // settings is the reference of all keys of the file, flags and environment variables in Markdown.
 func settings(w io.Writer) error {
 	fmt.Fprint(w, settingsHead)

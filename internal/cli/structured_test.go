@@ -215,18 +215,3 @@ func TestPromptedFormat(t *testing.T) {
 		}
 	}
 }
-
-// TestStructuredRefusedStream holds that a stream says that the model refused, in its last comment,
-// and that one whose answer is good as it came says nothing.
-func TestStructuredRefusedStream(t *testing.T) {
-	t.Parallel()
-	for delta, want := range map[string]bool{`{"refusal":"I won't"}`: true, `{"content":"{\"city\":\"Oslo\",\"degrees\":3}"}`: false} {
-		up := static(t, 200, "text/event-stream", fmt.Sprintf("data: {\"id\":\"c\",\"object\":\"chat.completion.chunk\",\"choices\":[{\"index\":0,\"delta\":%s,\"finish_reason\":null}]}\n\n"+
-			"data: {\"id\":\"c\",\"object\":\"chat.completion.chunk\",\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n", delta))
-		g := serve(t, "providers: {p: {type: openai, base_url: "+up+"}}\nmodels: {\"*\": {targets: [{provider: p}]}}\n")
-		r, _ := askStructured(t, g, "chat", "m", true)
-		if got := strings.Contains(r.body, "structured=refused"); r.status != http.StatusOK || got != want || want != strings.Contains(r.body, ": callgate") {
-			t.Errorf("%s: got status %d and\n%s\nwant the comment: %v", delta, r.status, r.body, want)
-		}
-	}
-}

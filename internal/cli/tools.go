@@ -242,7 +242,7 @@ func (t *toolsPinCmd) Run(e *env) error {
 		return t.print(e, map[string]any{"pinned": count, "changes": orEmpty(mine)})
 	}
 	printChanges(e, mine)
-	fmt.Fprintf(e.stdout, "%d tools are pinned\n", count)
+	fmt.Fprintf(e.stdout, "%s pinned\n", howMany(count, "tool"))
 	return nil
 }
 

@@ -50,7 +50,7 @@ func (t *toolsLoginCmd) Run(e *env) error {
 	case t.JSON:
 		return t.print(e, map[string]any{"server": t.Server, "file": file, "tools": tools})
 	}
-	fmt.Fprintf(e.stdout, "Signed in: the server lists %d tools. The token is in %s.\n", tools, file)
+	fmt.Fprintf(e.stdout, "Signed in: the server lists %s. The token is in %s.\n", howMany(tools, "tool"), file)
 	return nil
 }
 

@@ -167,7 +167,7 @@ tool_servers:
 		t.Fatal(err)
 	}
 	resp.Body.Close()
-	if status := <-done; status != 0 || resp.StatusCode != http.StatusOK || !strings.Contains(said.String(), "the server lists 1 tools") {
+	if status := <-done; status != 0 || resp.StatusCode != http.StatusOK || !strings.Contains(said.String(), "the server lists 1 tool.") {
 		t.Fatalf("got status %d, page %d: %s", status, resp.StatusCode, said.String())
 	}
 	if info, err := os.Stat(file); err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {

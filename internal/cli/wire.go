@@ -164,7 +164,7 @@ func (v *edition) api(p *process) httpapi.Config {
 	c := httpapi.Config{
 		Gateway: v.chat, Serves: v.tools != nil, State: p.state, Metrics: p.accounts, Sealer: p.sealer, Content: p.content,
 		MaxBody: int64(cfg.Limits.Body), MaxUpload: int64(cfg.Limits.Upload), Memory: p.memory, Uploads: p.uploads, Limits: requestLimits(cfg.Limits),
-		Passthrough: cfg.Passthrough, Ready: v.ready, Notes: v.parsers.notes, Heartbeat: time.Duration(cfg.Heartbeat), Keys: p.keys, Proxies: cfg.Proxies(), Log: p.log,
+		Passthrough: cfg.Passthrough, Ready: v.ready, Notes: v.parsers.notes, Heartbeat: time.Duration(cfg.Heartbeat), Keys: p.keys, Proxies: cfg.Proxies(), Origins: cfg.CORSOrigins, Log: p.log,
 	}
 	if p.tracer != nil {
 		c.Trace = p.tracer.Request

@@ -134,6 +134,24 @@ func (n needle) begins(text string) bool {
 	return true
 }
 
+// OutOfCut is a text that was cut, without the beginning of a secret at its end: the rest of it is what was cut
+// off, so that Out does not find it. A form with escapes is not found.
+func (s Secrets) OutOfCut(text string) string {
+	from := len(text)
+	for _, n := range s.needles {
+		for size := min(len(n.text)-1, len(text)); size >= Shortest; size-- {
+			if strings.HasSuffix(text, n.text[:size]) {
+				from = min(from, len(text)-size)
+				break
+			}
+		}
+	}
+	if from == len(text) {
+		return text
+	}
+	return text[:from] + Mark
+}
+
 // In reports whether a text holds a secret. For a text without escapes it takes a search for each
 // form of each secret; others are read a few times.
 func (s Secrets) In(text string) (found bool) {

@@ -248,3 +248,17 @@ func BenchmarkIn(b *testing.B) {
 		})
 	}
 }
+
+// TestOutOfCut has texts that were cut in the midst of a secret, and some that only look like it.
+func TestOutOfCut(t *testing.T) {
+	t.Parallel()
+	s := New([]string{"abcdefgh", "abcd1234"})
+	for in, want := range map[string]string{
+		"": "", "x": "x", "x abc": "x abc", "x abcd": "x [redacted]", "x abcdefg": "x [redacted]", "abcd12": "[redacted]", "abcd x": "abcd x",
+		"x 61626364": "x [redacted]", // in hexadecimal digits
+	} {
+		if got := s.OutOfCut(in); got != want {
+			t.Errorf("%q: got %q, want %q", in, got, want)
+		}
+	}
+}

@@ -149,12 +149,19 @@ func TestBuild(t *testing.T) {
 			return errors.Join(os.Remove(filepath.Join(dir, "main.go")), os.Remove(filepath.Join(dir, "parser.go")), os.Remove(filepath.Join(dir, "parser_test.go")), write("p.go", "package p\n")(dir))
 		}), "requires exactly one main package"},
 		{"a module that is not here", project(write("more.go", "package main\n\nimport _ \"example.com/other\"\n")), "example.com/other"},
-		{"no module", t.TempDir(), "go.mod"},
 	} {
 		_, err := author.Build(t.Context(), tt.dir, io.Discard)
 		e, ok := errors.AsType[*author.BuildError](err)
 		if !ok || !strings.Contains(e.Output, tt.want) || strings.Contains(e.Error(), "\n") {
 			t.Errorf("%s: got %v, %q, want a BuildError with %q", tt.name, err, output(e), tt.want)
+		}
+	}
+	for name, change := range map[string]func(string) error{
+		"no module":   func(dir string) error { return os.Remove(filepath.Join(dir, "go.mod")) },
+		"no Go files": func(dir string) error { return errors.Join(os.RemoveAll(dir), os.Mkdir(dir, 0o700)) },
+	} {
+		if _, err := author.Build(t.Context(), project(change), io.Discard); err == nil || !strings.Contains(err.Error(), "is not a project of a plugin") {
+			t.Errorf("%s: got %v", name, err)
 		}
 	}
 	if _, err := author.Build(t.Context(), filepath.Join(t.TempDir(), "none"), io.Discard); !errors.Is(err, fs.ErrNotExist) {

@@ -44,7 +44,7 @@ func (e *BuildError) Error() string { return e.Tool + " of " + e.Dir + " failed"
 // *ToolchainError, a *BuildError, or about the folder.
 func Build(ctx context.Context, dir string, warnings io.Writer) ([]byte, error) {
 	if info, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf(`there is no folder %s: "callgate plugin new" makes one`, dir)
+		return nil, &noFolderError{dir}
 	} else if err != nil {
 		return nil, err
 	} else if !info.IsDir() {
@@ -59,6 +59,47 @@ func Build(ctx context.Context, dir string, warnings io.Writer) ([]byte, error) 
 		}
 	}
 	return compile(ctx, dir, "GOTOOLCHAIN=local")
+}
+
+// noFolderError is the error of a folder that does not exist.
+type noFolderError struct{ dir string }
+
+// Error implements error.
+func (e *noFolderError) Error() string {
+	return fmt.Sprintf(`there is no folder %s: "callgate plugin new" makes one`, e.dir)
+}
+
+// Unwrap has errors.Is find what it is.
+func (e *noFolderError) Unwrap() error { return fs.ErrNotExist }
+
+// checkGoProject refuses a folder in which go build finds nothing to build.
+func checkGoProject(dir string) error {
+	files, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	at, err := filepath.Abs(dir)
+	if err != nil {
+		return err
+	}
+	if slices.ContainsFunc(files, func(f fs.DirEntry) bool { return filepath.Ext(f.Name()) == ".go" }) && inModule(at) {
+		return nil
+	}
+	return fmt.Errorf(`%s is not a project of a plugin: it has no Go module, Cargo.toml, asconfig.json or flags; "callgate plugin new" makes one`, dir)
+}
+
+// inModule reports whether a folder or one above it has a go.mod.
+func inModule(dir string) bool {
+	for {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			return true
+		}
+		above := filepath.Dir(dir)
+		if above == dir {
+			return false
+		}
+		dir = above
+	}
 }
 
 // BuildParsers compiles the parsers in a folder of wasm-parsers from the source that the
@@ -82,6 +123,9 @@ func compile(ctx context.Context, dir string, settings ...string) ([]byte, error
 	goTool, err := exec.LookPath("go")
 	if err != nil {
 		return nil, ErrNoGo
+	}
+	if err := checkGoProject(dir); err != nil {
+		return nil, err
 	}
 	tmp, err := os.MkdirTemp("", "callgate-plugin-")
 	if err != nil {

@@ -4,6 +4,7 @@ package billingtest
 import (
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"reflect"
 	"slices"
@@ -23,6 +24,7 @@ func Run(t *testing.T, open Opener) {
 	for name, test := range map[string]func(*testing.T, billing.Ledger){
 		"once": testOnce, "whole": testWhole, "pages": testPages, "sums": testSums, "sum pages": testSumPages, "filters": testFilters,
 		"sweep": testSweep, "late": testLate, "odd": testOdd, "empty": testEmpty, "cursors": testCursors, "together": testTogether, "large": testLarge,
+		"borders": testBorders, "long": testLong, "names": testNames, "most": testMost,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -309,6 +311,97 @@ func testOdd(t *testing.T, l billing.Ledger) {
 		f := billing.Filter{Where: []billing.Condition{{Dimension: billing.ByKey, Values: []string{text}}}}
 		if page, err := l.Rows(t.Context(), f, billing.Page{Limit: 1}); err != nil || len(page.Rows) > 0 {
 			t.Errorf("%q: got %v, error %v, want none", text, page, err)
+		}
+	}
+}
+
+// testBorders holds that bounds within a millisecond are the next one, for rows, for sums and for sweeps.
+func testBorders(t *testing.T, l billing.Ledger) {
+	at := Start.Add(40 * time.Minute) // before the border of an hour and of a month
+	border := time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)
+	rows := Rows(16, 6)
+	for i, when := range []time.Time{at, at.Add(time.Millisecond), border.Add(-time.Millisecond), border, border.Add(time.Millisecond), border.Add(time.Hour)} {
+		rows[i].Time = when
+	}
+	put(t, l, rows)
+	var bounds []time.Time
+	for _, b := range []time.Time{at, border} {
+		for _, off := range []time.Duration{-time.Millisecond, -1, 0, 1, time.Millisecond - 1, time.Millisecond} {
+			bounds = append(bounds, b.Add(off))
+		}
+	}
+	for i, from := range bounds {
+		for _, to := range bounds[i+1:] {
+			var want []billing.Row
+			for _, r := range rows {
+				if !r.Time.Before(from) && r.Time.Before(to) {
+					want = append(want, r)
+				}
+			}
+			f := billing.Filter{From: from, To: to}
+			same(t, fmt.Sprintf("rows of %v", f), all(t, l, f, 10), want)
+			same(t, fmt.Sprintf("sums of %v", f), allSums(t, l, f, []billing.Dimension{billing.ByMonth}, 10), added(want, nil, []billing.Dimension{billing.ByMonth}))
+		}
+	}
+	limit := at.Add(1)
+	if n, err := l.Sweep(t.Context(), limit); err != nil || n != 1 {
+		t.Errorf("got %d swept, error %v, want 1", n, err)
+	}
+	page, err := l.Rows(t.Context(), billing.Filter{}, billing.Page{Limit: 10})
+	if want := at.Add(time.Millisecond); err != nil || !page.Since.Equal(want) {
+		t.Errorf("got rows since %v, error %v, want %v", page.Since, err, want)
+	}
+}
+
+// testLong holds that times that no Duration has are summed up.
+func testLong(t *testing.T, l billing.Ledger) {
+	rows := Rows(17, 3000)
+	for i := range rows {
+		rows[i].Took = 1000 * time.Hour
+	}
+	put(t, l, rows)
+	for _, by := range []billing.Dimension{billing.ByModel, billing.ByStatus} {
+		var ms int64
+		for _, s := range allSums(t, l, billing.Filter{}, []billing.Dimension{by}, 10) {
+			ms += s.TookMS
+		}
+		same(t, "by "+string(by), ms, 3000*(1000*time.Hour).Milliseconds())
+	}
+}
+
+// testNames holds that signs which JSON, SQL and HTML write in another way are what they are, in names of labels too.
+func testNames(t *testing.T, l billing.Ledger) {
+	names := []string{`<&>`, `a"b`, `a\b`, "a\tb", "a\nb", "\u2028", "é", "日本", "a/b", "a.b", "a'b", "\x01", "\x7f", `\u0041`, "x:y", "😀"}
+	rows := Rows(18, len(names))
+	for i, name := range names {
+		rows[i].Key, rows[i].Labels = name, map[string]string{name: name, "other": "=1"}
+	}
+	put(t, l, rows)
+	same(t, "rows", all(t, l, billing.Filter{}, 100), sorted(rows))
+	for _, name := range names {
+		d := billing.LabelDimension(name)
+		same(t, string(d), allSums(t, l, billing.Filter{}, []billing.Dimension{d}, 100), added(rows, nil, []billing.Dimension{d}))
+		holds := func(r *billing.Row) bool { return r.Labels[name] == name }
+		f := billing.Filter{Where: []billing.Condition{{Dimension: d, Values: []string{name}}}}
+		same(t, "only "+string(d), allSums(t, l, f, []billing.Dimension{billing.ByKey}, 100), added(rows, holds, []billing.Dimension{billing.ByKey}))
+	}
+	same(t, "keys", allSums(t, l, billing.Filter{}, []billing.Dimension{billing.ByKey}, 5), added(rows, nil, []billing.Dimension{billing.ByKey}))
+}
+
+// testMost holds that the dearest rows keep no others from the ledger: a sum ends at what 64 bits hold.
+func testMost(t *testing.T, l billing.Ledger) {
+	rows := Rows(19, 200)
+	for i := range rows {
+		r := &rows[i]
+		r.Time, r.Key, r.Team, r.Session, r.Labels, r.Nano, r.Priced, r.PriceVersion = Start.Add(time.Duration(i)), "k", "t", "s", nil, 1<<57, true, "v"
+		r.Model, r.Provider, r.Served, r.Arm, r.Purpose, r.Time = "m", "p", "s", "", "answer", Start
+	}
+	put(t, l, rows[:100])
+	put(t, l, rows[100:])
+	for _, by := range []billing.Dimension{billing.ByKey, billing.BySession} {
+		sums := allSums(t, l, billing.Filter{}, []billing.Dimension{by}, 10)
+		if len(sums) != 1 || sums[0].Nano != math.MaxInt64 || sums[0].Answers != 200 {
+			t.Errorf("by %s: got %+v, want 200 answers for the most that there is", by, sums)
 		}
 	}
 }

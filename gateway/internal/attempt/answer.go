@@ -255,7 +255,7 @@ func (a *answer) rest() {
 			}
 		}
 		if u := f.Usage(); u != nil {
-			o.Usage = usage.Read(u)
+			o.Usage = o.Usage.Then(usage.Read(u))
 		}
 		goesOn := f.Says() && o.Finish == ""
 		f.Free()

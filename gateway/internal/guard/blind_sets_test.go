@@ -24,7 +24,7 @@ type blindCase struct {
 // sets are there to be measured by.
 func TestBlindSets(t *testing.T) {
 	t.Parallel()
-	for _, folder := range []string{"blind4", "blind5", "blind6", "blind7", "blind8", "blind9", "blind10", "blind11", "blind12"} {
+	for _, folder := range []string{"blind4", "blind5", "blind6", "blind7", "blind8", "blind9", "blind10", "blind11", "blind12", "blind13", "blind14"} {
 		t.Run(folder, func(t *testing.T) {
 			t.Parallel()
 			f := &blindFigures{kinds: map[string]*[2]int{}, seen: map[string]bool{}}

@@ -38,6 +38,29 @@ func (g Glob) Match(s string) bool {
 	return strings.HasSuffix(s, g.parts[last])
 }
 
+// Meets reports whether there is a text that both patterns stand for. It takes the product of their lengths in time.
+func (g Glob) Meets(other Glob) bool {
+	a, b := g.text, other.text
+	row := make([]bool, len(b)+1) // whether a[i:] and b[j:] meet, for the i of the loop
+	for i := len(a); i >= 0; i-- {
+		below := false // row[j+1] as it was for i+1
+		for j := len(b); j >= 0; j-- {
+			was := row[j]
+			starA, starB := i < len(a) && a[i:i+1] == Star, j < len(b) && b[j:j+1] == Star
+			switch {
+			case i == len(a) && j == len(b):
+				row[j] = true
+			case starA || starB: // the star ends here, or takes one sign of the other
+				row[j] = i < len(a) && was || j < len(b) && row[j+1]
+			default:
+				row[j] = i < len(a) && j < len(b) && a[i] == b[j] && below
+			}
+			below = was
+		}
+	}
+	return row[0]
+}
+
 // IsPattern reports whether a name stands for several.
 func IsPattern(name string) bool { return strings.Contains(name, Star) }
 

@@ -2,6 +2,7 @@ package route_test
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -43,4 +44,25 @@ func FuzzGlob(f *testing.F) {
 
 func isASCII(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return r > 0x7f })
+}
+
+// TestMeetsProperty compares with all texts of a few letters. A star of so short a pattern needs no more of them.
+func TestMeetsProperty(t *testing.T) {
+	t.Parallel()
+	texts := []string{""}
+	for from, length := 0, 0; length < 6; length++ {
+		end := len(texts)
+		for _, text := range texts[from:end] {
+			texts = append(texts, text+"a", text+"b")
+		}
+		from = end
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		a := route.NewGlob(rapid.StringMatching(`[ab*]{0,3}`).Draw(t, "a"))
+		b := route.NewGlob(rapid.StringMatching(`[ab*]{0,3}`).Draw(t, "b"))
+		want := slices.ContainsFunc(texts, func(text string) bool { return a.Match(text) && b.Match(text) })
+		if got := a.Meets(b); got != want || b.Meets(a) != want {
+			t.Errorf("%s and %s: got %v, want %v", a, b, got, want)
+		}
+	})
 }

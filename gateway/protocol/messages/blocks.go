@@ -40,6 +40,17 @@ type item struct {
 	call *call
 }
 
+// itemSize is about what an item takes besides its bytes.
+const itemSize = 128
+
+// size is what an item takes while it waits, without the arguments of a call.
+func (it *item) size() int {
+	if it.call != nil {
+		return 0 // there are few
+	}
+	return itemSize + len(it.text) + len(it.sign)
+}
+
 // maxHeld is how many bytes may wait.
 const maxHeld = 16 << 20
 
@@ -48,12 +59,13 @@ var errHeld = &gateway.Error{Kind: gateway.Unavailable, Message: "The upstream's
 // put writes an item, or has it wait behind an open call.
 func (b *blocks) put(it item) error {
 	if b.content.open == callBlock || len(b.wait) > 0 {
-		if b.held += len(it.text) + len(it.sign); b.held > maxHeld {
+		if b.held += it.size(); b.held > maxHeld {
 			return errHeld
 		}
 		it.text, it.sign = bytes.Clone(it.text), bytes.Clone(it.sign)
 		if n := len(b.wait); n > 0 && it.kind == textBlock && b.wait[n-1].kind == textBlock {
 			b.wait[n-1].text = append(b.wait[n-1].text, it.text...)
+			b.held -= itemSize // it is none of its own
 		} else {
 			b.wait = append(b.wait, it)
 		}
@@ -83,8 +95,8 @@ func (b *blocks) drain(end bool) error {
 			it.kind, b.unnamed = noBlock, true
 		}
 		b.wait = b.wait[1:]
-		b.held -= len(it.text) + len(it.sign)
-		if it.kind == callBlock {
+		b.held -= it.size()
+		if it.call != nil {
 			b.held -= len(it.call.args)
 		}
 		if err := b.content.write(it); err != nil {

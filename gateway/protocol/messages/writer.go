@@ -142,10 +142,13 @@ func (w *Writer) chunk(f *wire.Frame) error {
 	return nil
 }
 
-// failed ends the answer with an error that came in the place of a chunk.
+// failed ends the answer with an error that came in the place of a chunk. Its type is what its status would
+// be without a stream: Anthropic sends an overloaded_error in-band where it would answer with 529, and
+// clients decide by it whether and when to ask again.
 func (w *Writer) failed(data []byte) {
 	w.closed = true
-	e := &gateway.Error{Kind: gateway.Unavailable, Body: data}
+	e := gateway.UpstreamFailure{Body: data}.Classify()
+	e.Body = data
 	w.print.dst = appendFailure(w.print.dst, e, w.front.requestID)
 }
 

@@ -219,11 +219,58 @@ func TestWriterErrors(t *testing.T) {
 		t.Errorf("got %v in\n%s", err, out)
 	}
 	in, _, _ := streamed(t, "", delta(`{"content":"x"}`), `{"error":{"message":"overloaded","code":503}}`)
-	if _, err := messagestest.Stream([]byte(in)); !errors.As(err, &f) || f.Type != "api_error" || f.Message != "overloaded" {
+	if _, err := messagestest.Stream([]byte(in)); !errors.As(err, &f) || f.Type != "overloaded_error" || f.Message != "overloaded" {
 		t.Errorf("got %v in\n%s", err, in)
 	}
 	if _, _, err := streamed(t, "", call(0, "c", "f", `{}`), call(1, "d", "f", `{`), call(0, "", "", `{"a":1}`)); err == nil {
 		t.Error("a call that goes on behind its end gave no error")
+	}
+}
+
+// TestTypeOfFailure has errors in the place of a chunk, whose type is that of their status: Anthropic's
+// documentation has overloaded_error in a stream for what is 529 without one.
+func TestTypeOfFailure(t *testing.T) {
+	t.Parallel()
+	for failure, want := range map[string]string{
+		`{"error":{"message":"m","type":"tokens","code":"rate_limit_exceeded"}}`:      "rate_limit_error",
+		`{"error":{"message":"m","code":429}}`:                                        "rate_limit_error",
+		`{"error":{"message":"m","type":"overloaded_error"}}`:                         "overloaded_error",
+		`{"error":{"message":"m","code":529}}`:                                        "overloaded_error",
+		`{"error":{"message":"m","code":504}}`:                                        "timeout_error",
+		`{"error":{"message":"m","code":500}}`:                                        "api_error",
+		`{"error":{"message":"m"}}`:                                                   "api_error",
+		`{"error":{"message":"m","type":"authentication_error"}}`:                     "api_error", // not of the client's key
+		`{"error":{"message":"m","type":"invalid_request_error","code":400}}`:         "invalid_request_error",
+		`{"error":{"message":"m","type":"insufficient_quota","code":"other_things"}}`: "rate_limit_error",
+	} {
+		in, _, _ := streamed(t, "", delta(`{"content":"x"}`), failure)
+		var f *messagestest.StreamError
+		if _, err := messagestest.Stream([]byte(in)); !errors.As(err, &f) || f.Type != want || f.Message != "m" {
+			t.Errorf("%s: got %v, want %s", failure, err, want)
+		}
+	}
+}
+
+// TestManyPiecesWait holds that pieces which wait behind a call that does not end are bounded in number too: each
+// of one byte takes a hundred.
+func TestManyPiecesWait(t *testing.T) {
+	t.Parallel()
+	w, _ := writerOf(t, thinks, true)
+	put := func(chunk string) error {
+		_, err := w.Frame(nil, &wire.Frame{Raw: []byte(chunk), Data: []byte(chunk)})
+		return err
+	}
+	err := put(call(0, "c", "f", `{`))
+	for i := 0; err == nil; i++ {
+		if i == 100_000 {
+			t.Fatal("100,000 thoughts and texts wait behind a call")
+		}
+		if err = put(delta(`{"reasoning_content":"a"}`)); err == nil {
+			err = put(delta(`{"content":"b"}`))
+		}
+	}
+	if e := gateway.AsError(err); e.Kind != gateway.Unavailable || !strings.Contains(e.Message, "overlap") {
+		t.Errorf("got %v", err)
 	}
 }
 

@@ -13,7 +13,8 @@ import (
 // field is a member of a request.
 type field int
 
-// The members of a request. Others are ignored, as OpenAI does.
+// The members of a request. Others go on to an upstream that speaks the API; elsewhere they are left
+// out with a warning.
 const (
 	fModel field = iota
 	fInput
@@ -100,16 +101,16 @@ var fieldsByName = func() map[string]field {
 // null.
 type fields [numFields][]byte
 
-// read finds the members.
-func (f *fields) read(body []byte) error {
+// read finds the members. unknown is told of those that the API does not have.
+func (f *fields) read(body []byte, unknown func(name string)) error {
 	var err error
 	ok := wire.Members(body, 0, func(key []byte, v wire.Span) bool {
 		if at, ok := fieldsByName[string(key)]; ok {
 			if !v.IsNull(body) {
 				f[at] = v.Of(body)
 			}
-		} else {
-			err = misspelt(key)
+		} else if err = misspelt(key); err == nil && !v.IsNull(body) {
+			unknown(wire.Unquote(slices.Concat([]byte{'"'}, key, []byte{'"'})))
 		}
 		return err == nil
 	})

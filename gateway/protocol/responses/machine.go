@@ -87,6 +87,7 @@ func (m *machine) say(kind itemKind, part partKind, piece, logprobs []byte) {
 	}
 	if n := len(m.waiting); n == 0 || m.waiting[n-1].kind != kind || m.waiting[n-1].part != part {
 		m.waiting = append(m.waiting, &item{kind: kind, openPart: openPart{part: part}})
+		m.output.size += itemSize
 	}
 	last := m.waiting[len(m.waiting)-1]
 	last.text = append(last.text, piece...)

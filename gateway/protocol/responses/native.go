@@ -23,7 +23,7 @@ func (r *Request) Warnings() []string {
 	}
 	return slices.DeleteFunc(slices.Clone(r.remarks.warnings), func(w string) bool {
 		kind, _, _ := strings.Cut(w, ":")
-		return kind == "tool_dropped" || kind == "item_dropped" || kind == "grammar_not_enforced"
+		return kind == "dropped" || kind == "tool_dropped" || kind == "item_dropped" || kind == "grammar_not_enforced"
 	})
 }
 

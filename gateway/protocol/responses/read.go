@@ -25,8 +25,8 @@ type reader struct {
 
 // read takes a frame. failure is the upstream's own error, if that is what came.
 func (r *reader) read(f *wire.Frame) (failure []byte, err error) {
-	if f.Data == nil {
-		return r.readBlock(f.Raw), nil
+	if f.Data == nil { // a comment, by which an upstream shows that it lives
+		return nil, nil
 	}
 	if !f.Changed() {
 		return r.readChunk(f)
@@ -52,18 +52,6 @@ func (r *reader) read(f *wire.Frame) (failure []byte, err error) {
 	}
 	r.number = 0
 	return nil, nil
-}
-
-// readBlock takes a block that is no chunk: a comment, or an upstream's own error.
-func (r *reader) readBlock(raw []byte) (failure []byte) {
-	if !bytes.Contains(raw, []byte("data")) {
-		return nil
-	}
-	block, err := wire.NewReader(bytes.NewReader(raw), 0).Next()
-	if err == nil && isObject(block.Data) {
-		return upstreamFailure(block.Data)
-	}
-	return nil
 }
 
 // readChunk takes a chunk, or a whole completion.

@@ -95,7 +95,7 @@ func Parse(body []byte, o Options) (*Request, error) {
 		return nil, err
 	}
 	r := &Request{body: body, options: o, created: time.Now().Unix()}
-	if err := r.fields.read(body); err != nil {
+	if err := r.fields.read(body, func(name string) { r.Warn("dropped", name) }); err != nil {
 		return nil, err
 	}
 	if err := r.check(); err != nil {

@@ -131,6 +131,15 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
+// TestUnknownFields holds that nothing of a request is left out in silence.
+func TestUnknownFields(t *testing.T) {
+	t.Parallel()
+	r := parse(t, `{"model":"m","input":"x","stop":["a"],"s\u0065ed":1,"n":null,"top_p":1,"user":"u","stream_options":{}}`)
+	if got, want := r.Warnings(), []string{"dropped:stop", "dropped:seed"}; !reflect.DeepEqual(got, want) {
+		t.Errorf("got the warnings %q, want %q", got, want)
+	}
+}
+
 func TestWarnings(t *testing.T) {
 	t.Parallel()
 	r := parse(t, `{"model":"m","input":[{"type":"web_search_call"},{"type":"reasoning","encrypted_content":"gAAA","summary":[]},{"type":"reasoning","encrypted_content":"gBBB","summary":[{"type":"summary_text","text":"in words"}]},{"role":"user","content":"x"}],"tools":[{"type":"web_search"},{"type":"web_search"},{"type":"mcp","server_label":"x"},{"type":"custom","name":"patch","format":{"type":"grammar","syntax":"lark","definition":"x"}}]}`)

@@ -245,15 +245,9 @@ func TestFailures(t *testing.T) {
 			t.Errorf("got %v", s.Final["error"])
 		}
 	})
-	t.Run("the upstream's block", func(t *testing.T) {
+	t.Run("the upstream's as a text", func(t *testing.T) {
 		t.Parallel()
-		w := request.Writer(response(true))
-		data := []byte(delta(`{"content":"a"}`))
-		out, _ := w.Frame(nil, &wire.Frame{Raw: data, Data: data})
-		out, err := w.Frame(out, &wire.Frame{Raw: []byte("event: error\ndata: {\"error\":\"Broken.\"}\n\n")})
-		if err != nil {
-			t.Fatal(err)
-		}
+		_, out := chunks(t, request, delta(`{"content":"a"}`), `{"error":"Broken."}`)
 		if e, _ := check(t, out).Final["error"].(map[string]any); e["message"] != "Broken." {
 			t.Errorf("got %v", e)
 		}
@@ -273,6 +267,28 @@ func TestFailures(t *testing.T) {
 			t.Errorf("got %v, want a failure", s.Final["status"])
 		}
 	})
+}
+
+// TestManyPiecesWait holds that pieces which wait behind a call that does not end are bounded in number too.
+func TestManyPiecesWait(t *testing.T) {
+	t.Parallel()
+	w := parse(t, `{"model":"m","input":"x","stream":true,"tools":[{"type":"function","name":"f"}]}`).Writer(response(true))
+	put := func(chunk string) error {
+		_, err := w.Frame(nil, &wire.Frame{Raw: []byte(chunk), Data: []byte(chunk)})
+		return err
+	}
+	err := put(delta(call(0, "c", "f", "{")))
+	for i := 0; err == nil; i++ {
+		if i == 100_000 {
+			t.Fatal("100,000 thoughts and texts wait behind a call")
+		}
+		if err = put(delta(`{"reasoning_content":"a"}`)); err == nil {
+			err = put(delta(`{"content":"b"}`))
+		}
+	}
+	if e := gateway.AsError(err); e.CodeOrDefault() != "answer_too_large" {
+		t.Errorf("got %v", err)
+	}
 }
 
 // TestSave wants a response stored before the client knows that it is over, and no answer where

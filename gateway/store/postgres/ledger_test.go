@@ -33,6 +33,17 @@ func TestLedger(t *testing.T) {
 	})
 }
 
+// TestKilledAnywhere kills gateways whose ledger is a Postgres.
+func TestKilledAnywhere(t *testing.T) {
+	t.Parallel()
+	l, err := postgres.OpenLedger(t.Context(), postgrestest.Database(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	billingtest.Killed(t, l, 15)
+}
+
 // TestLedgerAway cuts a Book off from its Postgres: all connections end, and new ones are refused, as of a server
 // that starts. Meanwhile rows wait; when it is back all are there, once, and the hours' sums with them.
 func TestLedgerAway(t *testing.T) {

@@ -18,6 +18,7 @@ import (
 	"github.com/callgate/callgate/gateway/billing"
 	"github.com/callgate/callgate/gateway/store"
 	"github.com/callgate/callgate/gateway/store/internal/rows"
+	"github.com/callgate/callgate/internal/redact"
 )
 
 const (
@@ -52,7 +53,7 @@ func OpenLedger(ctx context.Context, url string) (billing.Ledger, error) {
 func open[T any](ctx context.Context, url string, connections int, begin func(context.Context, *sql.DB, rows.Dialect) (T, error)) (none T, err error) {
 	config, err := pgx.ParseConfig(url)
 	if err != nil { // it may quote the URL
-		return none, errors.New("store: the URL is not postgres://user:password@host:port/database, or has a parameter that is not known")
+		return none, errors.New("the URL is not postgres://user:password@host:port/database, or has a parameter that is not known")
 	}
 	if config.ConnectTimeout == 0 {
 		config.ConnectTimeout = dialTime
@@ -112,10 +113,7 @@ func clean(password string, err error) error {
 	if err == nil {
 		return nil
 	}
-	text := err.Error()
-	if password != "" {
-		text = strings.ReplaceAll(text, password, "[redacted]")
-	}
+	text := redact.New([]string{password}).Out(err.Error())
 	text = strings.Join(strings.Fields(text), " ")
-	return errors.New("store: postgres: " + strings.ToValidUTF8(text[:min(len(text), maxError)], ""))
+	return errors.New("postgres: " + strings.ToValidUTF8(text[:min(len(text), maxError)], ""))
 }

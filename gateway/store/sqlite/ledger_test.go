@@ -28,3 +28,14 @@ func TestLedger(t *testing.T) {
 		return l
 	})
 }
+
+// TestKilledAnywhere kills gateways whose ledger is a file.
+func TestKilledAnywhere(t *testing.T) {
+	t.Parallel()
+	l, err := sqlite.OpenLedger(t.Context(), filepath.Join(t.TempDir(), "ledger.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	billingtest.Killed(t, l, 30)
+}

@@ -100,7 +100,7 @@ func dialect(path string) rows.Dialect {
 func prepare(path string) error {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, mode)
 	if err != nil {
-		return fmt.Errorf("store: %w", err)
+		return err
 	}
 	info, err := f.Stat()
 	if err == nil && !info.Mode().IsRegular() {
@@ -109,10 +109,7 @@ func prepare(path string) error {
 	if err == nil && info.Mode().Perm()&^mode != 0 {
 		err = f.Chmod(mode)
 	}
-	if err := errors.Join(err, f.Close()); err != nil {
-		return fmt.Errorf("store: %w", err)
-	}
-	return nil
+	return errors.Join(err, f.Close())
 }
 
 func isBusy(err error) bool {
@@ -128,5 +125,5 @@ func clean(path string, err error) error {
 	if err == nil {
 		return nil
 	}
-	return fmt.Errorf("store: sqlite file %s: %w", path, err)
+	return fmt.Errorf("sqlite file %s: %w", path, err)
 }

@@ -272,7 +272,7 @@ func (c *Catalogue) settle(s *server, t *tool, err error) error {
 
 // fits checks a structured result against what the server has said of it.
 func (c *Catalogue) fits(t *tool, r *toolserver.Result) error {
-	if len(t.Output) == 0 || r.Failed {
+	if len(t.Output) == 0 || r.Failed || r.Lost() {
 		return nil
 	}
 	if len(r.Structured) == 0 {

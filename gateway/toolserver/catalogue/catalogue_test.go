@@ -450,11 +450,12 @@ func TestLyingResult(t *testing.T) {
 		result string
 		want   toolserver.Kind
 	}{
-		"what it has promised": {`{"content":[],"structuredContent":{"n":1}}`, ""},
-		"another type":         {`{"content":[],"structuredContent":{"n":"one"}}`, toolserver.Failed},
-		"a member less":        {`{"content":[],"structuredContent":{}}`, toolserver.Failed},
-		"nothing":              {`{"content":[{"type":"text","text":"trust me"}]}`, toolserver.Failed},
-		"a failure":            {`{"isError":true,"content":[{"type":"text","text":"no"}]}`, ""},
+		"what it has promised":             {`{"content":[],"structuredContent":{"n":1}}`, ""},
+		"another type":                     {`{"content":[],"structuredContent":{"n":"one"}}`, toolserver.Failed},
+		"a member less":                    {`{"content":[],"structuredContent":{}}`, toolserver.Failed},
+		"nothing":                          {`{"content":[{"type":"text","text":"trust me"}]}`, toolserver.Failed},
+		"more than is kept, with its text": {`{"content":[{"type":"text","text":"long"}],"structuredContent":{"n":1,"x":"` + strings.Repeat("x", 70<<10) + `"}}`, ""},
+		"a failure":                        {`{"isError":true,"content":[{"type":"text","text":"no"}]}`, ""},
 	} {
 		s := toolservertest.New(t)
 		s.Tools = []string{`{"name":"t","inputSchema":{"type":"object"},"outputSchema":{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}}`}
@@ -494,6 +495,31 @@ func TestSecretsStay(t *testing.T) {
 	_, err = c.Call(t.Context(), "srv__echo", json.RawMessage(`{"do":"fail"}`))
 	if e := failed(t, err); strings.Contains(e.Message, "top-secret") || !strings.Contains(e.Message, "[redacted]") {
 		t.Errorf("got %+v", e)
+	}
+}
+
+// TestSecretAtCut holds that of a secret which is cut with the text that it stands in no part stays.
+func TestSecretAtCut(t *testing.T) {
+	t.Parallel()
+	const secret = "abcdefgh12345678"
+	s := toolservertest.New(t)
+	s.On["tools/call"] = func(c *toolservertest.Call) {
+		if _, a := c.Tool(); strings.Contains(string(a), "fail") {
+			c.Error(200, -32000, strings.Repeat("-", 290)+secret+" is no good")
+			return
+		}
+		c.Text(strings.Repeat("-", 64<<10-10) + secret + " and more")
+	}
+	server := over(s, nil)
+	server.Secrets = []string{secret}
+	c := asked(t, "", map[string]catalogue.Server{"srv": server})
+	r, err := c.Call(t.Context(), "srv__echo", nil)
+	if err != nil || r.Cut == 0 || strings.Contains(r.Text, secret[:4]) {
+		t.Errorf("got %.40q, %d cut, %v", r.Text[max(0, len(r.Text)-40):], r.Cut, err)
+	}
+	_, err = c.Call(t.Context(), "srv__echo", json.RawMessage(`{"do":"fail"}`))
+	if e := failed(t, err); strings.Contains(e.Message, secret[:4]) {
+		t.Errorf("got %q", e.Message)
 	}
 }
 

@@ -95,7 +95,7 @@ func scrubber(secrets []string) redact.Secrets {
 
 // clean takes out of a text what the server was trusted with.
 func (s *server) clean(text string) string {
-	text = s.scrub.Out(text)
+	text = toolserver.Scrub(s.scrub, text)
 	if own, ok := s.source.(Scrubber); ok {
 		text = own.Scrub(text)
 	}
@@ -238,11 +238,15 @@ func (s *server) call(ctx context.Context, t *tool, arguments json.RawMessage) (
 	if err != nil {
 		return nil, err
 	}
-	result.Text = s.clean(result.Text)
+	if result.Cut > 0 {
+		result.Text = strings.TrimSuffix(s.clean(result.Text+toolserver.CutMark), toolserver.CutMark)
+	} else {
+		result.Text = s.clean(result.Text)
+	}
 	if len(result.Structured) > 0 {
 		result.Structured = json.RawMessage(s.clean(string(result.Structured)))
 		if !json.Valid(result.Structured) { // a secret that was a number
-			result.Structured, result.Dropped = nil, append(result.Dropped, "structured")
+			result.Structured, result.Dropped = nil, append(result.Dropped, toolserver.Structured)
 		}
 	}
 	return result, nil

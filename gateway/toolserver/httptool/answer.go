@@ -92,6 +92,8 @@ func (s *Server) pick(t *ready, body []byte) (*toolserver.Result, error) {
 	}
 	if len(part) <= maxText {
 		out.Structured = part
+	} else {
+		out.Dropped = append(out.Dropped, toolserver.Structured)
 	}
 	return out, nil
 }
@@ -115,11 +117,17 @@ func member(of json.RawMessage, step string) json.RawMessage {
 	return nil
 }
 
+// unsure is the hint of a call that may have run.
+const unsure = "It is not known whether the call has run. Check before you repeat it."
+
 // failure says why there was no answer.
 func (s *Server) failure(ctx context.Context, sent bool, err error) error {
 	e := &toolserver.Error{Kind: toolserver.Unavailable, Message: s.says("does not answer"), Sent: sent, Again: true, Err: err}
 	if refused, ok := reach.Refused(err); ok {
-		e.Message, e.Sent, e.Again = s.says("is refused: "+refused.Why), false, false
+		e.Message, e.Sent, e.Again = s.says("is refused: "+refused.Why), refused.Ran, false
+		if refused.Ran {
+			e.Hint = unsure
+		}
 		return e
 	}
 	switch {
@@ -129,7 +137,7 @@ func (s *Server) failure(ctx context.Context, sent bool, err error) error {
 		e.Again, e.Message = false, s.says("was not waited for: the request has ended")
 	}
 	if sent {
-		e.Hint = "It is not known whether the call has run. Check before you repeat it."
+		e.Hint = unsure
 	}
 	return e
 }

@@ -138,6 +138,12 @@ func TestResults(t *testing.T) {
 		"a redirect elsewhere": {answer: func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, "http://127.0.0.1:1/", http.StatusTemporaryRedirect)
 		}, want: toolserver.Error{Kind: toolserver.Unavailable}},
+		"a redirect elsewhere behind the work": {answer: func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "http://127.0.0.1:1/", http.StatusSeeOther)
+		}, want: toolserver.Error{Kind: toolserver.Unavailable, Sent: true}},
+		"a redirect to a page of what was done": {answer: func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "/done", http.StatusFound)
+		}, want: toolserver.Error{Kind: toolserver.Unavailable, Sent: true}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

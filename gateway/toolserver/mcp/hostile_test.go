@@ -574,6 +574,24 @@ func TestChanged(t *testing.T) {
 	})
 }
 
+// TestForeignAnswerInStream holds that the answer to another call, in the stream of this one, is not taken
+// for this one's.
+func TestForeignAnswerInStream(t *testing.T) {
+	t.Parallel()
+	eras(t, func(t *testing.T, s *toolservertest.Server) {
+		s.On["tools/call"] = func(c *toolservertest.Call) {
+			c.Stream()
+			_ = c.Event(`{"jsonrpc":"2.0","id":987654,"result":{"content":[{"type":"text","text":"another's"}]}}`)
+			_ = c.Event(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":"its own"}]}}`, c.ID))
+		}
+		client := open(t, s, nil)
+		r, e := call(within(t, time.Minute), client, "echo", `{}`)
+		if e != nil || r.Text != "its own" {
+			t.Errorf("got %+v, %v, want the call's own answer", r, e)
+		}
+	})
+}
+
 // TestAway holds that a server that is not there costs nothing, and is found again.
 func TestAway(t *testing.T) {
 	t.Parallel()

@@ -22,6 +22,7 @@ type note struct {
 	sent     bool // a byte of the call has left
 	status   int  // of HTTP; 0 for none
 	tooLarge bool
+	id       json.RawMessage // of the call over HTTP, nil if that is not known
 	whole    []byte          // an answer that is one JSON-RPC message
 	stream   bytes.Buffer    // or one that is a stream of events
 	result   json.RawMessage // or, from a process, the result
@@ -54,7 +55,13 @@ func (n *note) facts() (sent, tooLarge bool, status int) {
 
 // message is what matters of a JSON-RPC answer.
 type message struct {
+	ID     json.RawMessage `json:"id"`
 	Result json.RawMessage `json:"result"`
+}
+
+// isOf reports whether a message answers the call with an id: a server may send others in its stream.
+func (m *message) isOf(id json.RawMessage) bool {
+	return id == nil || bytes.Equal(m.ID, id)
 }
 
 // answer is the result in the server's own bytes, nil if there is none.
@@ -76,7 +83,7 @@ func (n *note) answer() json.RawMessage {
 			return nil
 		}
 		var m message
-		if json.Unmarshal(b.Data, &m) == nil && m.Result != nil {
+		if json.Unmarshal(b.Data, &m) == nil && m.Result != nil && m.isOf(n.id) {
 			return m.Result
 		}
 	}

@@ -70,7 +70,7 @@ func read(raw json.RawMessage) (*toolserver.Result, error) {
 		if out.Text == "" {
 			return nil, errTooLarge
 		}
-		out.Structured, out.Dropped = nil, append(out.Dropped, "structured")
+		out.Structured, out.Dropped = nil, append(out.Dropped, toolserver.Structured)
 	}
 	return out, nil
 }

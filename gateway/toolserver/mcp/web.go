@@ -63,7 +63,7 @@ func (w *web) RoundTrip(req *http.Request) (*http.Response, error) {
 	n.set(func() {
 		n.status = resp.StatusCode
 		if req.Method == http.MethodPost { // a call that is asked something is sent again: the last answer counts
-			n.whole = nil
+			n.whole, n.id = nil, callID(req)
 			n.stream.Reset()
 		}
 	})
@@ -153,13 +153,14 @@ func refusal(req *http.Request, why string) []byte {
 // callID is the id of the JSON-RPC request that req is the carrier of; nil where it has none.
 func callID(req *http.Request) json.RawMessage {
 	var call struct {
-		ID json.RawMessage `json:"id"`
+		ID     json.RawMessage `json:"id"`
+		Method string          `json:"method"`
 	}
 	if req.GetBody == nil {
 		return nil
 	}
 	body, err := req.GetBody()
-	if err != nil || json.NewDecoder(body).Decode(&call) != nil {
+	if err != nil || json.NewDecoder(body).Decode(&call) != nil || call.Method == "" { // an answer of ours
 		return nil
 	}
 	return call.ID

@@ -36,7 +36,11 @@ type Options struct {
 
 // RefusedError says that a connection was not made, or an answer not followed, since the
 // configuration does not say so. Why is fit for an operator and has no address.
-type RefusedError struct{ Why string }
+type RefusedError struct {
+	Why string
+	// Ran says that the request may have done its work: servers redirect behind it too.
+	Ran bool
+}
 
 func (e *RefusedError) Error() string { return e.Why }
 
@@ -72,13 +76,26 @@ func Redirect(req *http.Request, via []*http.Request) error {
 	first := via[0]
 	switch {
 	case Origin(req.URL) != Origin(first.URL):
-		return &RefusedError{"it redirects to another origin, which is never followed; write the address it means in url"}
+		return &RefusedError{Why: "it redirects to another origin, which is never followed; write the address it means in url", Ran: ran(req.Response)}
 	case req.Method != first.Method:
-		return &RefusedError{"it redirects in a way that turns the request into another method; write the address it means in url"}
+		return &RefusedError{Why: "it redirects in a way that turns the request into another method; write the address it means in url", Ran: ran(req.Response)}
 	case len(via) > redirects:
-		return &RefusedError{"it redirects again and again"}
+		return &RefusedError{Why: "it redirects again and again"}
 	}
 	return nil
+}
+
+// ran reports whether the request that is answered with a redirect may have done its work. 307 and 308 say
+// that it is to be made elsewhere; the others come behind a POST that has run as well (RFC 9110, 15.4).
+func ran(resp *http.Response) bool {
+	if resp == nil || resp.Request == nil {
+		return false
+	}
+	switch resp.Request.Method {
+	case http.MethodGet, http.MethodHead, http.MethodOptions:
+		return false
+	}
+	return resp.StatusCode != http.StatusTemporaryRedirect && resp.StatusCode != http.StatusPermanentRedirect
 }
 
 // Refused finds a RefusedError in err.
@@ -104,23 +121,23 @@ func port(u *url.URL) string {
 func (o Options) allowed(address string) error {
 	at, err := netip.ParseAddrPort(address)
 	if err != nil {
-		return &RefusedError{"its address cannot be read"}
+		return &RefusedError{Why: "its address cannot be read"}
 	}
 	ip, host := at.Addr().WithZone("").Unmap(), o.URL.Hostname()
 	if literal, err := netip.ParseAddr(host); err == nil {
 		if literal.WithZone("").Unmap() == ip {
 			return nil
 		}
-		return &RefusedError{"it leads to an address that is not the one in url"}
+		return &RefusedError{Why: "it leads to an address that is not the one in url"}
 	}
 	local := ip.IsLoopback()
 	switch {
 	case local && netaddr.LoopbackHeader(host):
 		return nil
 	case ip.IsUnspecified(), ip.IsMulticast(), ip.IsLinkLocalUnicast(), ip.IsInterfaceLocalMulticast(), reserved(ip):
-		return &RefusedError{"its name leads to a link-local or reserved address, which is refused; write an address in url if it is meant"}
+		return &RefusedError{Why: "its name leads to a link-local or reserved address, which is refused; write an address in url if it is meant"}
 	case (local || private(ip)) && !o.Private:
-		return &RefusedError{fmt.Sprintf("its name leads to %s; set private_network: true if that is meant", map[bool]string{true: "this machine", false: "a private network"}[local])}
+		return &RefusedError{Why: fmt.Sprintf("its name leads to %s; set private_network: true if that is meant", map[bool]string{true: "this machine", false: "a private network"}[local])}
 	}
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/oauth2"
 
+	"github.com/callgate/callgate/gateway/toolserver"
 	"github.com/callgate/callgate/internal/filelock"
 	"github.com/callgate/callgate/internal/plainfile"
 	"github.com/callgate/callgate/internal/redact"
@@ -118,7 +119,7 @@ func (g *Gate) Scrub(text string) string {
 		}
 	}
 	g.mu.Unlock()
-	return redact.New(list).Out(text)
+	return toolserver.Scrub(redact.New(list), text)
 }
 
 // source gives the token of a gate, and renews it in time.

@@ -31,7 +31,7 @@ func (s *stage) Frame(f *wire.Frame, next gateway.Sink) error {
 		return s.attempt.Failure(f)
 	}
 	if u := f.Usage(); u != nil {
-		s.outcome.Usage = usage.Read(u)
+		s.outcome.Usage = s.outcome.Usage.Then(usage.Read(u))
 	}
 	for i := range f.Choices() {
 		c := &f.Choices()[i]

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -22,8 +23,11 @@ type past struct {
 func (p *past) maxBytes() int { return int(p.bytes.Load()) }
 
 // chain reads the items of a response and of all before it.
-func (p *past) chain(ctx context.Context, tenant, id string) ([]store.Item, error) {
-	items, err := p.store.Chain(ctx, tenant, id, store.Bounds{Responses: p.responses, Bytes: p.maxBytes()})
+func (p *past) chain(ctx context.Context, tenant, id string) (items []store.Item, err error) {
+	err = store.ErrNotFound
+	if !strings.HasPrefix(id, summaryPrefix) {
+		items, err = p.store.Chain(ctx, tenant, id, store.Bounds{Responses: p.responses, Bytes: p.maxBytes()})
+	}
 	switch {
 	case errors.Is(err, store.ErrNotFound):
 		return nil, &gateway.Error{Kind: gateway.Invalid, Code: "previous_response_not_found", Param: "previous_response_id",

@@ -106,6 +106,9 @@ func (e *exchange) resolve(ctx context.Context) error {
 	previous, conversation := e.PreviousResponseID(), e.Conversation()
 	switch {
 	case previous != "":
+		if run := s.runs.find(e.tenant, previous); run != nil && !run.isOver() {
+			return invalid("previous_response_id", "The response %q is not over yet: what it says would be missing. Wait for its end, or cancel it.", gateway.ExcerptOf(previous, 80))
+		}
 		earlier, err = s.past.chain(ctx, e.tenant, previous)
 	case conversation != "":
 		release, refused := s.past.lock(ctx, e.tenant, conversation)

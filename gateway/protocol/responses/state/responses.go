@@ -77,9 +77,18 @@ func withStatus(response []byte, status, failure string) []byte {
 
 // DeleteResponse answers DELETE /v1/responses/{id}. A response that runs is ended.
 func (s *Service) DeleteResponse(ctx context.Context, c Call) ([]byte, error) {
+	if strings.HasPrefix(c.ID, summaryPrefix) {
+		return nil, missing("Response", c.ID)
+	}
 	if run := s.runs.find(c.Tenant, c.ID); run != nil {
 		run.end(errDeleted)
-		<-run.over
+		select {
+		case <-run.over:
+		case <-ctx.Done(): // what is deleted before its end does not come back
+			var cancel context.CancelFunc
+			ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), saveTime)
+			defer cancel()
+		}
 	}
 	if err := s.shelf.store.DeleteResponse(ctx, c.Tenant, c.ID); err != nil {
 		return nil, s.shelf.failed(err, "Response", c.ID)
@@ -89,6 +98,9 @@ func (s *Service) DeleteResponse(ctx context.Context, c Call) ([]byte, error) {
 
 // InputItems answers GET /v1/responses/{id}/input_items.
 func (s *Service) InputItems(ctx context.Context, c Call) ([]byte, error) {
+	if strings.HasPrefix(c.ID, summaryPrefix) {
+		return nil, missing("Response", c.ID)
+	}
 	return s.shelf.list(ctx, c, "Response", s.shelf.store.ListInput)
 }
 

@@ -68,6 +68,16 @@ type run struct {
 	until    time.Time
 }
 
+// isOver reports whether the run has ended.
+func (n *run) isOver() bool {
+	select {
+	case <-n.over:
+		return true
+	default:
+		return false
+	}
+}
+
 func newRuns(ctx context.Context) runs {
 	ctx, end := context.WithCancelCause(ctx)
 	return runs{ctx: ctx, end: end, slots: make(chan struct{}, maxRuns), mu: &sync.Mutex{}, all: map[[2]string]*run{}, keys: map[string]*keyRuns{}, ended: &[]*run{}}

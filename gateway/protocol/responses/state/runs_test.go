@@ -134,6 +134,79 @@ func TestBackgroundEnds(t *testing.T) {
 	}
 }
 
+// stuck is a gateway that does not heed that nobody waits any more.
+type stuck chan struct{}
+
+func (s stuck) Chat(context.Context, *gateway.Request) (*gateway.Response, error) {
+	<-s
+	return nil, errors.New("too late")
+}
+
+// TestWhileItRuns deletes a response that does not end when it is told to, and goes on from it before that:
+// the first waits for no longer than its client does, and the second would miss what the model says.
+func TestWhileItRuns(t *testing.T) {
+	t.Parallel()
+	kept, err := memory.New(store.Options{TTL: time.Hour, Limits: store.Limits{Bytes: 1 << 30, Entries: 100}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	release := make(stuck)
+	s := New(Options{Store: kept, Gateway: release, MaxChain: 10})
+	defer s.Close()
+	defer close(release)
+	front, err := s.Parse(t.Context(), []byte(`{"model":"m","input":"x","background":true}`), protocol.Client{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := front.(*background)
+	req, err := gateway.ParseRequest(d.Chat())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := d.Detach(t.Context(), req); err != nil {
+		t.Fatal(err)
+	}
+	_, err = s.Parse(t.Context(), []byte(`{"model":"m","input":"y","previous_response_id":"`+d.ID()+`"}`), protocol.Client{})
+	if e := gateway.AsError(err); err == nil || e.Kind != gateway.Invalid || e.Param != "previous_response_id" || !strings.Contains(e.Message, "not over yet") {
+		t.Errorf("got %v, want that the response before is not over", err)
+	}
+	gone, leave := context.WithCancel(t.Context())
+	leave()
+	if _, err := s.DeleteResponse(gone, Call{ID: d.ID()}); err != nil {
+		t.Errorf("got %v, want that it is deleted", err)
+	}
+	if _, err := kept.GetResponse(t.Context(), "", d.ID()); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("got %v, want that the response is no more", err)
+	}
+}
+
+// TestSummaryIsNoResponse holds that the record of a conversation's summary, which may say what was deleted,
+// is none that a client can read, go on from or delete.
+func TestSummaryIsNoResponse(t *testing.T) {
+	t.Parallel()
+	kept, err := memory.New(store.Options{TTL: time.Hour, Limits: store.Limits{Bytes: 1 << 30, Entries: 100}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := New(Options{Store: kept, Gateway: panics{}, MaxChain: 10})
+	defer s.Close()
+	id := summaryPrefix + "conv_1"
+	if err := kept.PutResponse(t.Context(), "", &store.Response{ID: id, Body: []byte(`{"last":"x"}`), Input: []store.Item{{ID: "msg_1", Body: []byte(`{"type":"message","role":"user","content":"s"}`)}}}, false); err != nil {
+		t.Fatal(err)
+	}
+	c := Call{ID: id, Query: url.Values{}}
+	_, got := s.GetResponse(t.Context(), c)
+	_, listed := s.InputItems(t.Context(), c)
+	_, cancelled := s.CancelResponse(t.Context(), c)
+	_, deleted := s.DeleteResponse(t.Context(), c)
+	_, continued := s.Parse(t.Context(), []byte(`{"model":"m","input":"y","previous_response_id":"`+id+`"}`), protocol.Client{})
+	for what, err := range map[string]error{"get": got, "input_items": listed, "cancel": cancelled, "delete": deleted, "previous_response_id": continued} {
+		if e := gateway.AsError(err); err == nil || e.Kind != gateway.NotFound && e.Code != "previous_response_not_found" {
+			t.Errorf("%s: got %v, want that there is no such response", what, err)
+		}
+	}
+}
+
 // TestSlots has responses wait for a slot: one that was cancelled keeps its own until its work is over,
 // and one key takes neither all of them nor all places of those that wait.
 func TestSlots(t *testing.T) {

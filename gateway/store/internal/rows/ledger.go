@@ -8,6 +8,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -178,12 +179,16 @@ func (t *tx) addHours(d Dialect, rows []*billing.Row) error {
 				query.WriteString(", ")
 			}
 			args = d.values(&query, args, h.id, h.Start, h.Key, h.Team, h.Model, h.Provider, h.Served, h.Arm, h.Purpose, h.Labels,
-				h.Answers, h.Input, h.Cached, h.CacheWrite, h.Output, h.Reasoning, h.Nano, h.Unpriced, h.Estimated, h.Failed, h.Tools, h.Took.Milliseconds())
+				h.Answers, h.Input, h.Cached, h.CacheWrite, h.Output, h.Reasoning, h.Nano, h.Unpriced, h.Estimated, h.Failed, h.Tools, h.TookMS)
 		}
 		query.WriteString(" ON CONFLICT (id) DO UPDATE SET ")
 		for i, c := range strings.Split(sumColumns, ", ") {
 			if i > 0 {
 				query.WriteString(", ")
+			}
+			if c == "nano" { // one sum that is too large would keep all rows out; see billing.AddNano
+				fmt.Fprintf(&query, "nano = CASE WHEN callgate_usage_hours.nano > %[1]d - excluded.nano THEN %[1]d ELSE callgate_usage_hours.nano + excluded.nano END", int64(math.MaxInt64))
+				continue
 			}
 			fmt.Fprintf(&query, "%[1]s = callgate_usage_hours.%[1]s + excluded.%[1]s", c)
 		}
@@ -224,10 +229,10 @@ func (w *where) column(d billing.Dimension) string {
 // filter adds what a filter asks for.
 func (w *where) filter(f billing.Filter) {
 	if !f.From.IsZero() {
-		w.parts = append(w.parts, "time >= "+w.arg(f.From.UnixMilli()))
+		w.parts = append(w.parts, "time >= "+w.arg(billing.Milliseconds(f.From)))
 	}
 	if !f.To.IsZero() {
-		w.parts = append(w.parts, "time < "+w.arg(f.To.UnixMilli()))
+		w.parts = append(w.parts, "time < "+w.arg(billing.Milliseconds(f.To)))
 	}
 	for _, c := range f.Where {
 		column := w.column(c.Dimension)
@@ -299,10 +304,13 @@ func lacking(err error) error {
 	return err
 }
 
-// The sums of rows as hours have them.
+// The sums of rows as hours have them. The costs are added up in two parts, of nanoPart 10⁻⁹ US dollars and of one: 64 bits
+// hold the sum of each, and not always that of both.
 const (
-	sumsOfHours = "sum(answers), sum(input), sum(cached), sum(cache_write), sum(output), sum(reasoning), sum(nano), sum(unpriced), sum(estimated), sum(failed), sum(tools), sum(took)"
-	sumsOfRows  = "count(*), sum(input), sum(cached), sum(cache_write), sum(output), sum(reasoning), sum(nano), sum(1 - priced), sum(estimated), sum(CASE WHEN status = 'ok' THEN 0 ELSE 1 END), sum(tools), sum(took)"
+	nanoPart    = 1 << 30
+	sumsOfNano  = "sum(nano / 1073741824), sum(nano % 1073741824)"
+	sumsOfHours = "sum(answers), sum(input), sum(cached), sum(cache_write), sum(output), sum(reasoning), " + sumsOfNano + ", sum(unpriced), sum(estimated), sum(failed), sum(tools), sum(took)"
+	sumsOfRows  = "count(*), sum(input), sum(cached), sum(cache_write), sum(output), sum(reasoning), " + sumsOfNano + ", sum(1 - priced), sum(estimated), sum(CASE WHEN status = 'ok' THEN 0 ELSE 1 END), sum(tools), sum(took)"
 )
 
 // Sums implements billing.Ledger.
@@ -360,15 +368,18 @@ func (l *Ledger) Sums(ctx context.Context, f billing.Filter, by []billing.Dimens
 // sums reads the sums of groups of so many dimensions.
 func (t *tx) sums(dimensions int, query string, args []any) (all []billing.Sum, err error) {
 	var s billing.Sum
-	var took int64
+	var parts, nano int64
 	group := make([]string, dimensions)
 	var into []any
 	for i := range group {
 		into = append(into, &group[i])
 	}
-	into = append(into, &s.Answers, &s.Input, &s.Cached, &s.CacheWrite, &s.Output, &s.Reasoning, &s.Nano, &s.Unpriced, &s.Estimated, &s.Failed, &s.Tools, &took)
+	into = append(into, &s.Answers, &s.Input, &s.Cached, &s.CacheWrite, &s.Output, &s.Reasoning, &parts, &nano, &s.Unpriced, &s.Estimated, &s.Failed, &s.Tools, &s.TookMS)
 	err = t.all(into, func() {
-		s.Group, s.Took = slices.Clone(group), time.Duration(took)*time.Millisecond
+		s.Group, s.Nano = slices.Clone(group), math.MaxInt64
+		if parts < math.MaxInt64/nanoPart {
+			s.Nano = billing.AddNano(parts*nanoPart, nano)
+		}
 		all = append(all, s)
 	}, query, args...)
 	return all, err
@@ -380,7 +391,7 @@ const sweepRows = 2000
 // Sweep implements billing.Ledger. That rows before the limit are gone is said first, and then they are
 // deleted step by step.
 func (l *Ledger) Sweep(ctx context.Context, limit time.Time) (n int, err error) {
-	ms := limit.UnixMilli()
+	ms := billing.Milliseconds(limit)
 	there := false
 	err = l.look(ctx, func(tx *tx) error {
 		var first int64
