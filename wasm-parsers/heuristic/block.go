@@ -89,9 +89,18 @@ func (b *block) readForm(c byte) status {
 		return b.readTag(c)
 	case isLetter(head[0]) && b.forms&pythonCall != 0:
 		return b.readFunction(c)
-	case head[0] == '[' && b.forms&pythonList != 0 && listedCall(b.head) != nil:
+	case head[0] != '[':
+		return bad
+	}
+	return b.readBracket(c, head)
+}
+
+// readBracket goes on behind a bracket.
+func (b *block) readBracket(c byte, head string) status {
+	switch {
+	case b.forms&pythonList != 0 && listedCall(b.head) != nil:
 		return b.readFunction(c)
-	case head[0] != '[', len(head) > maxName+maxSpace:
+	case len(head) > maxName+maxSpace:
 		return bad
 	case head == "[":
 		return more

@@ -106,6 +106,11 @@ func begins(b []byte, f forms) sdk.Verdict {
 	case b[0] != '[':
 		return sdk.No
 	}
+	return bracketBegins(b, f)
+}
+
+// bracketBegins tells whether a block that has a bracket at its front may begin with b.
+func bracketBegins(b []byte, f forms) sdk.Verdict {
 	verdict := sdk.No
 	if f&array != 0 {
 		verdict = follows(b[1:], isOpenBrace)
