@@ -45,11 +45,7 @@ func (x *examination) provider(ctx context.Context, name string, p config.Provid
 		x.wrong(what, saidOf(name, err), remedyOf(err))
 		return
 	}
-	plural := "s"
-	if len(models) == 1 {
-		plural = ""
-	}
-	x.good(what, fmt.Sprintf("answers, %d model%s", len(models), plural))
+	x.good(what, "answers, "+howMany(len(models), "model"))
 	if p.Type == "demo" || len(models) == 0 {
 		return
 	}

@@ -135,15 +135,21 @@ func TestLyingIndex(t *testing.T) {
 	}
 }
 
-// A file that is not what its name says is not the plugin.
-func TestDamagedLayout(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
+// layoutOf is a folder with a layout of one plugin, and its digest.
+func layoutOf(t *testing.T) (dir string, good digest.Digest) {
+	t.Helper()
+	dir = t.TempDir()
 	layout, err := store.New(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	good := push(t, layout, layer{"mine.wasm", "application/wasm", wasm})
+	return dir, push(t, layout, layer{"mine.wasm", "application/wasm", wasm})
+}
+
+// A file that is not what its name says is not the plugin.
+func TestDamagedLayout(t *testing.T) {
+	t.Parallel()
+	dir, good := layoutOf(t)
 	for _, of := range []digest.Digest{digest.FromBytes(wasm), good} {
 		name := filepath.Join(dir, "blobs", "sha256", of.Encoded())
 		text, err := os.ReadFile(name)
@@ -165,12 +171,7 @@ func TestDamagedLayout(t *testing.T) {
 // Gateways that start at once and share a cache all get the plugin, and keep one copy of it.
 func TestPullAtOnce(t *testing.T) {
 	t.Parallel()
-	served := t.TempDir()
-	layout, err := store.New(served)
-	if err != nil {
-		t.Fatal(err)
-	}
-	good := push(t, layout, layer{"mine.wasm", "application/wasm", wasm})
+	served, good := layoutOf(t)
 	server := httptest.NewServer(registryOf(served))
 	defer server.Close()
 	name := strings.TrimPrefix(server.URL, "http://") + "/me/mine@" + good.String()

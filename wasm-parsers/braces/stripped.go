@@ -15,7 +15,8 @@ import (
 
 // Gemma4Bare reads calls of Gemma 4 whose special tokens a server has stripped, and
 // with them the quotes of strings. They are read only where they are all of the
-// output, and where the offered tools' parameters leave one reading.
+// output and fit the offered tools. A comma and a parameter that was not there yet end
+// a string: one that holds both cannot be told from two arguments.
 func Gemma4Bare() sdk.Spec {
 	return region.Spec(abi.Parser{
 		Name:      "gemma4_bare",

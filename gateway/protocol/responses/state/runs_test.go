@@ -56,18 +56,7 @@ func TestReplayOfLostEvents(t *testing.T) {
 	}
 	s := New(Options{Store: kept, Gateway: panics{}, MaxChain: 10})
 	defer s.Close()
-	front, err := s.Parse(t.Context(), []byte(`{"model":"m","input":"x","background":true,"stream":true}`), protocol.Client{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	d := front.(*background)
-	req, err := gateway.ParseRequest(d.Chat())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := d.Detach(t.Context(), req); err != nil {
-		t.Fatal(err)
-	}
+	d := detached(t, s, `{"model":"m","input":"x","background":true,"stream":true}`)
 	s.Drain(t.Context())
 	s.runs.find("", d.ID()).feed.drop()
 	for _, query := range []string{"", "starting_after=3"} {
@@ -154,18 +143,7 @@ func TestWhileItRuns(t *testing.T) {
 	s := New(Options{Store: kept, Gateway: release, MaxChain: 10})
 	defer s.Close()
 	defer close(release)
-	front, err := s.Parse(t.Context(), []byte(`{"model":"m","input":"x","background":true}`), protocol.Client{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	d := front.(*background)
-	req, err := gateway.ParseRequest(d.Chat())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := d.Detach(t.Context(), req); err != nil {
-		t.Fatal(err)
-	}
+	d := detached(t, s, `{"model":"m","input":"x","background":true}`)
 	_, err = s.Parse(t.Context(), []byte(`{"model":"m","input":"y","previous_response_id":"`+d.ID()+`"}`), protocol.Client{})
 	if e := gateway.AsError(err); err == nil || e.Kind != gateway.Invalid || e.Param != "previous_response_id" || !strings.Contains(e.Message, "not over yet") {
 		t.Errorf("got %v, want that the response before is not over", err)
@@ -263,4 +241,22 @@ func slots(t *testing.T) {
 	if _, err := r.add("modest", "last", false); err != nil {
 		t.Errorf("got %v for another key", err)
 	}
+}
+
+// detached begins a response in the background.
+func detached(t *testing.T, s *Service, body string) *background {
+	t.Helper()
+	front, err := s.Parse(t.Context(), []byte(body), protocol.Client{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := front.(*background)
+	req, err := gateway.ParseRequest(d.Chat())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := d.Detach(t.Context(), req); err != nil {
+		t.Fatal(err)
+	}
+	return d
 }
