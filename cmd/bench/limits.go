@@ -19,39 +19,46 @@ const (
 	limitsLatency = 300 // µs at p50 with one client
 )
 
-// limited is a configuration of keys, limits and a ledger.
+// limited is a configuration of a key, and of its limits and a ledger, which are measured beside a key alone.
 type limited struct {
 	name   string
 	config string
+	key    bool // alone; it is the first, and measured beside a gateway without keys
 	redis  bool
 	limit  float64 // of the CPU it adds, µs; 0: no target
+}
+
+// keyConfig has a key and its team. limits are the key's, and teams the team's.
+func keyConfig(address, limits, teams string) string {
+	return gatewayConfig(address, "") + fmt.Sprintf(`
+keys:
+  - {name: app, team: search, hash: "sha256:%x"%s}
+teams:
+  search: {%s}
+`, sha256.Sum256([]byte("none")), limits, teams)
 }
 
 // limitedConfig has a key and its team with seven limits, none of which is ever reached, and prices. more is
 // where they are counted, and where the ledger is.
 func limitedConfig(address, more string) string {
-	return gatewayConfig(address, "") + fmt.Sprintf(`
-keys:
-  - {name: app, team: search, hash: "sha256:%x", limits: [{requests: 1000000000, per: 1m}, {tokens: 1000000000, per: 1m}, {concurrency: 1000}, {usd: 1000000, per: month}]}
-teams:
-  search: {limits: [{tokens: 1000000000, per: 1m}, {concurrency: 1000}, {usd: 1000000, per: month}]}
-assume_price: {input: 0.001, output: 0.001}
-%s`, sha256.Sum256([]byte("none")), more)
+	return keyConfig(address, ", limits: [{requests: 1000000000, per: 1m}, {tokens: 1000000000, per: 1m}, {concurrency: 1000}, {usd: 1000000, per: month}]",
+		"limits: [{tokens: 1000000000, per: 1m}, {concurrency: 1000}, {usd: 1000000, per: month}]") + "assume_price: {input: 0.001, output: 0.001}\n" + more
 }
 
-func (b *bench) limitedKinds(redis string) []limited {
+func (b *bench) limitedKinds(address, redis string) []limited {
 	list := []limited{
-		{name: "a key, 7 limits, the ledger in memory", config: "usage: {store: memory}\n", limit: limitsMemory},
-		{name: "the same, the ledger in SQLite", config: fmt.Sprintf("usage: {store: sqlite, path: %q}\n", filepath.Join(b.dir, "usage.db"))},
+		{name: "a key, without limits and ledger", key: true, config: keyConfig(address, "", "") + "usage: {store: off}\n"},
+		{name: "its 7 limits, the ledger in memory", config: limitedConfig(address, "usage: {store: memory}\n"), limit: limitsMemory},
+		{name: "the same, the ledger in SQLite", config: limitedConfig(address, fmt.Sprintf("usage: {store: sqlite, path: %q}\n", filepath.Join(b.dir, "usage.db")))},
 	}
 	if redis != "" {
 		list = append(list, limited{name: "7 limits in a Redis, the ledger in memory", redis: true, limit: limitsRedis,
-			config: fmt.Sprintf("usage: {store: memory}\nredis: {url: %q}\ncache_salt: a-salt-of-the-bench\n", redis)})
+			config: limitedConfig(address, fmt.Sprintf("usage: {store: memory}\nredis: {url: %q}\ncache_salt: a-salt-of-the-bench\n", redis))})
 	}
 	return list
 }
 
-// measureLimits measures what keys, limits and the ledger add to a request, beside the same gateway without.
+// measureLimits measures what a key adds to a request, and what limits and the ledger add to one with a key.
 func measureLimits(ctx context.Context, b *bench) (*table, error) {
 	note := ""
 	redis, err := startRedis(ctx)
@@ -65,7 +72,7 @@ func measureLimits(ctx context.Context, b *bench) (*table, error) {
 	}
 	defer mock.close()
 	t := &table{
-		Title:   "what keys, limits and the ledger add to a request, beside the same gateway without, before the same upstream",
+		Title:   "what a key adds to a request, and its limits and the ledger to one with a key, before the same upstream",
 		Columns: []column{{"µs", "without"}, {"µs", "with"}, {"µs", "added"}},
 		Note: note + fmt.Sprintf("Medians of %d rounds in which all take turns; added: the median of the rounds' differences. CPU: of the\n"+
 			"gateway's process, with what writes the ledger in the background; of the Redis what it takes for the requests.", b.rounds),
@@ -83,7 +90,7 @@ func measureLimits(ctx context.Context, b *bench) (*table, error) {
 // limitRows measures with a number of clients: the CPU of some, and how long the answers for one take. An older gateway
 // has rows of its own, beside itself without.
 func (b *bench) limitRows(ctx context.Context, upstream string, clients int, redis *redisServer) (rows []row, err error) {
-	kinds := b.limitedKinds(redis.url())
+	kinds := b.limitedKinds(upstream, redis.url())
 	var lists [][]*contender // of each program, the first without limits
 	defer func() {
 		for _, c := range slices.Concat(lists...) {
@@ -97,7 +104,7 @@ func (b *bench) limitRows(ctx context.Context, upstream string, clients int, red
 		for i := range len(kinds) + 1 {
 			config := gatewayConfig(upstream, "")
 			if i > 0 {
-				config = limitedConfig(upstream, kinds[i-1].config)
+				config = kinds[i-1].config
 			}
 			server, err := b.startReady(ctx, program, config)
 			if err != nil {
@@ -120,7 +127,11 @@ func (b *bench) limitRows(ctx context.Context, upstream string, clients int, red
 			whose = ", " + program.name
 		}
 		for i, k := range kinds {
-			rows = append(rows, limitRow(k, whose, clients, lists[at][0], lists[at][i+1]))
+			base := lists[at][1]
+			if k.key {
+				base = lists[at][0]
+			}
+			rows = append(rows, limitRow(k, whose, clients, base, lists[at][i+1]))
 		}
 		if len(ofRedis[at]) > 0 && clients > 1 {
 			rows = append(rows, row{name: "the Redis's own CPU for that" + whose, figures: []figure{none(), median(ofRedis[at]), none()}})

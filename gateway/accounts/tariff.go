@@ -44,6 +44,31 @@ func (p *Prices) Price(provider, model string, u usage.Usage) (nano int64, price
 	return e.tariff.cost(u), true, file.version
 }
 
+// Rates are what answers of a provider's model may cost at most whose prompts have up to so many tokens: tokens that are
+// written to a cache or thought may be dearer than others, and so may those of long prompts. priced and output say whether
+// there is a price of prompts, and of answers. The gateway asks before each request that has limits, to hold enough for it.
+func (p *Prices) Rates(provider, model string, input int) (r usage.Rates, priced, output bool) {
+	e, _ := p.find(provider, model)
+	if e == nil || !e.tariff.isMoney() {
+		return r, false, false
+	}
+	t := e.tariff
+	r = t.rates.most()
+	for i := range t.tiers {
+		if int64(input) > t.tiers[i].above {
+			r = r.Most(t.tiers[i].most())
+		}
+	}
+	r.Answer = t.request
+	return r, true, t.hasOutput
+}
+
+// most are the highest of the rates, of 10⁻⁹ units for a thousand tokens.
+func (r *rates) most() usage.Rates {
+	thousand := func(rate int64) int64 { return (max(rate, 0) + unit/1000 - 1) / (unit / 1000) }
+	return usage.Rates{Input: thousand(max(r.input, r.cacheRead, r.cacheWrite, r.cacheWriteLong)), Output: thousand(max(r.output, r.reasoning))}
+}
+
 // Priced reports whether Price knows what answers of a provider's model cost. The configuration is
 // checked with it: a budget in money needs prices.
 func (p *Prices) Priced(provider, model string) bool {

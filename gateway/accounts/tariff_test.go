@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"pgregory.net/rapid"
+
 	"github.com/callgate/callgate/gateway/accounts"
 	"github.com/callgate/callgate/gateway/usage"
 )
@@ -24,6 +26,32 @@ prices:
   - {model: yuan, input: 1, output: 1, currency: CNY}
   - {model: share, factors: {cache_read: 0.1}}
 `
+
+// TestRates holds that no answer costs more than what is held for it: not in a tier of long prompts, nor for tokens that were
+// written to a cache, or thought, nor for the answer itself.
+func TestRates(t *testing.T) {
+	t.Parallel()
+	p := prices(t, tariffs)
+	rapid.Check(t, func(t *rapid.T) {
+		part := func(of int, name string) int { return rapid.IntRange(0, of).Draw(t, name) }
+		model := rapid.SampledFrom([]string{"plain", "cached", "thinking", "asked", "exact", "long", "dear", "silent", "nobody's", "yuan"}).Draw(t, "model")
+		u := usage.Usage{Input: rapid.OneOf(rapid.IntRange(0, 400_000), rapid.IntRange(0, usage.MaxTokens)).Draw(t, "input"), Output: part(usage.MaxTokens, "output")}
+		u.Reasoning, u.CacheRead = part(u.Output, "reasoning"), part(u.Input, "read")
+		u.WriteShort = part(u.Input-u.CacheRead, "short")
+		u.WriteLong = part(u.Input-u.CacheRead-u.WriteShort, "long")
+		nano, priced, _ := p.Price("any", model, u)
+		r, in, out := p.Rates("any", model, u.Input)
+		if priced != (in && (out || u.Output == 0)) {
+			t.Fatalf("%s has a price: %v; rates of prompts: %v, of answers: %v", model, priced, in, out)
+		}
+		held := new(big.Int).Mul(big.NewInt(int64(u.Input)), big.NewInt(r.Input))
+		held.Add(held, new(big.Int).Mul(big.NewInt(int64(u.Output)), big.NewInt(r.Output)))
+		held.Add(held.Div(held.Add(held, big.NewInt(999)), big.NewInt(1000)), big.NewInt(r.Answer))
+		if priced && held.Cmp(big.NewInt(nano)) < 0 {
+			t.Fatalf("%s %+v costs %d, and %d are held", model, u, nano, held)
+		}
+	})
+}
 
 // TestPrice holds what answers cost to the nano-dollar.
 func TestPrice(t *testing.T) {

@@ -6,7 +6,6 @@ import (
 	"sync"
 
 	"github.com/callgate/callgate/gateway"
-	"github.com/callgate/callgate/gateway/billing"
 	"github.com/callgate/callgate/gateway/limit"
 )
 
@@ -26,17 +25,17 @@ type account struct {
 	rows     rows
 	bill     bill
 	current  attempt
-	judge    *billing.Row // of the judge that is asked
+	judge    *begun       // the answer of the judge that is asked
 	ended    limit.Amount // used by attempts that are over
 }
 
 // attempt is the one that runs.
 type attempt struct {
 	running  bool
-	row      billing.Row // what it has used at least
-	input    int64       // tokens of the request
-	received int64       // bytes of the answer so far
-	growAt   int64       // how many bytes of it there are when the hold is to grow
+	answer   begun
+	input    int64 // tokens of the request
+	received int64 // bytes of the answer so far
+	growAt   int64 // how many bytes of it there are when the hold is to grow
 }
 
 // account makes that of a request, with nothing held yet.
@@ -46,7 +45,7 @@ func (g *Gate) account(ctx context.Context, req *gateway.Request, m *model, k ki
 	a.estimate, output = newEstimate(req, m, k)
 	if g.o.Targets != nil && !k.free {
 		for _, t := range g.o.Targets(req, k.provider) {
-			a.estimate.price.raise(&g.prices, t)
+			a.estimate.price.raise(&g.prices, t, a.estimate.input)
 		}
 	}
 	a.hold.amount = a.estimate.holds(output)
@@ -67,20 +66,19 @@ func (a *account) Begin(provider, model string, why gateway.Purpose, bytes int) 
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if why == gateway.ForJudge {
-		a.judge = &billing.Row{}
-		a.rows.begin(a.judge, provider, model, why)
+		judge := a.rows.begin(provider, model, why)
+		a.judge = &judge
 		a.note(a.judge, a.estimate.tokens(int64(bytes)), 0)
 		return nil
 	}
 	again := a.asked
 	a.asked = true
-	a.current = attempt{running: true, input: a.estimate.input}
+	a.current = attempt{running: true, answer: a.rows.begin(provider, model, why), input: a.estimate.input}
 	if again && a.estimate.input > 0 && bytes > 0 {
 		a.current.input = a.estimate.tokens(int64(bytes))
 	}
-	a.rows.begin(&a.current.row, provider, model, why)
-	a.note(&a.current.row, a.current.input, 0)
-	a.estimate.price.raise(&a.gate.prices, Target{provider, model})
+	a.note(&a.current.answer, a.current.input, 0)
+	a.estimate.price.raise(&a.gate.prices, Target{provider, model}, a.current.input)
 	a.setGrowAt()
 	if !again || a.hold.lease == nil {
 		return nil
@@ -88,15 +86,15 @@ func (a *account) Begin(provider, model string, why gateway.Purpose, bytes int) 
 	err := a.grow()
 	if err != nil { // it does not begin, and nobody will say that it has ended
 		a.current.running = false
-		a.rows.forget(&a.current.row)
+		a.rows.forget(&a.current.answer)
 	}
 	return err
 }
 
 // note has the ledger know of an answer that runs, and what it has used at least.
-func (a *account) note(row *billing.Row, in, out int64) {
+func (a *account) note(b *begun, in, out int64) {
 	if a.rows.keeps() {
-		a.rows.note(row, in, out, a.gate.prices.of(row.Provider, row.Served, gateway.Usage{Reported: true, Input: int(in), Output: int(out)}))
+		a.rows.note(b, in, out, a.gate.prices.of(b.provider, b.served, gateway.Usage{Reported: true, Input: int(in), Output: int(out)}))
 	}
 }
 
@@ -144,7 +142,7 @@ func (a *account) renew() {
 		return
 	}
 	if c := &a.current; c.running {
-		a.note(&c.row, c.input, a.estimate.tokens(c.received))
+		a.note(&c.answer, c.input, a.estimate.tokens(c.received))
 	}
 	if a.hold.lease != nil {
 		a.hold.renew(a.used())
@@ -180,14 +178,14 @@ func (a *account) isCut() bool {
 func (a *account) Ended(u gateway.Use) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	row := &a.current.row
+	of := &a.current.answer
 	if u.Purpose == gateway.ForJudge {
-		row = a.judge
+		of = a.judge
 	} else {
 		a.current.running = false
 	}
 	if u.Unbilled {
-		a.rows.forget(row)
+		a.rows.forget(of)
 		return
 	}
 	counted, estimated := a.estimate.counted(&u)
@@ -197,7 +195,7 @@ func (a *account) Ended(u gateway.Use) {
 	cost := a.gate.prices.of(u.Provider, u.Model, counted)
 	a.ended = plus(a.ended, limit.Amount{Tokens: int64(counted.Input) + int64(counted.Output), Nano: cost.nano})
 	a.bill.add(cost, estimated)
-	a.rows.end(row, &u, counted, estimated, cost)
+	a.rows.end(of, &u, counted, estimated, cost)
 }
 
 // finish settles the request, once. replayed says that no upstream was asked for it.

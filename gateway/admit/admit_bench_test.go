@@ -16,6 +16,7 @@ import (
 	"github.com/callgate/callgate/gateway/billing"
 	"github.com/callgate/callgate/gateway/limit"
 	"github.com/callgate/callgate/gateway/redis"
+	"github.com/callgate/callgate/gateway/usage"
 	"github.com/callgate/callgate/internal/redistest"
 )
 
@@ -50,6 +51,10 @@ type prices struct{}
 
 func (prices) Price(_, _ string, u gateway.Usage) (int64, bool, string) {
 	return int64(u.Input)*1000 + int64(u.Output)*3000, true, "v"
+}
+
+func (prices) Rates(_, _ string, _ int) (r usage.Rates, priced, output bool) {
+	return usage.Rates{Input: 1e6, Output: 3e6}, true, true
 }
 
 type records struct{ rows int }

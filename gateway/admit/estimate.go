@@ -141,8 +141,8 @@ func (e *estimate) holds(output int64) limit.Holds {
 // reach is how many bytes of an answer may come before what is left of a hold is mostly used.
 func (e *estimate) reach(left limit.Amount) int64 {
 	room := left.Tokens
-	if e.price.out > 0 {
-		room = min(room, left.Nano*1000/e.price.out)
+	if price := e.price.most.Output; price > 0 {
+		room = min(room, left.Nano*1000/price)
 	}
 	return int64(float64(max(room-step/4, step/4)) * e.ratio)
 }

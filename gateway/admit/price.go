@@ -13,6 +13,9 @@ import (
 type Pricer interface {
 	// Price is the cost of a usage in 10⁻⁹ US dollars, and the version of the prices.
 	Price(provider, model string, u gateway.Usage) (nano int64, priced bool, version string)
+	// Rates are what answers to prompts of so many tokens may cost at most; priced and output say whether prompts
+	// have a price, and answers.
+	Rates(provider, model string, input int) (r usage.Rates, priced, output bool)
 }
 
 // Assumed is the price that is taken of models that have none, in 10⁻⁹ US dollars for a million tokens.
@@ -73,32 +76,52 @@ func (p *pricing) of(provider, model string, u gateway.Usage) (c cost) {
 	return c
 }
 
+// rates are what answers to prompts of so many tokens may cost at most. Where there is no price it is what is assumed.
+func (p *pricing) rates(target Target, input int64) (r usage.Rates, priced, output bool) {
+	if p.known != nil {
+		r, priced, output = p.known.Rates(target.Provider, target.Model, int(min(input, usage.MaxTokens)))
+	}
+	if a := p.assumed; a != nil {
+		if !priced {
+			r.Input = thousand(a.Input)
+		}
+		if !output {
+			r.Output = thousand(a.Output)
+		}
+		return r, true, true
+	}
+	return r, priced, output
+}
+
+// thousand is the price of a thousand tokens, by that of a million, rounded up.
+func thousand(million int64) int64 { return million/1000 + min(million%1000, 1) }
+
 // tariff is the highest price that a request may have, by the targets that it may go to.
 type tariff struct {
-	in, out  int64  // 10⁻⁹ US dollars for a thousand tokens
+	most     usage.Rates
 	rated    Target // whose price is in it, of some the last
+	input    int64  // tokens of the prompt that it was rated for
 	texts    bool   // the request is answered with text
 	unpriced string // a target whose price nobody knows
 }
 
-// raise raises the price to that of a target.
-func (t *tariff) raise(p *pricing, target Target) {
-	if t.rated == target { // mostly that which was estimated is asked
+// raise raises the price to that of a target, for a prompt of so many tokens.
+func (t *tariff) raise(p *pricing, target Target, input int64) {
+	if t.rated == target && input <= t.input { // mostly that which was estimated is asked
 		return
 	}
-	t.rated = target
-	const n = 1000
-	in := p.of(target.Provider, target.Model, gateway.Usage{Reported: true, Input: n})
-	out := p.of(target.Provider, target.Model, gateway.Usage{Reported: true, Output: n})
-	if (!in.priced || !out.priced && t.texts) && t.unpriced == "" && target.Model != "" {
+	t.rated, t.input = target, input
+	r, priced, output := p.rates(target, input)
+	if (!priced || !output && t.texts) && t.unpriced == "" && target.Model != "" {
 		t.unpriced = target.Provider + "/" + target.Model
 	}
-	t.in, t.out = max(t.in, in.nano), max(t.out, out.nano)
+	t.most = t.most.Most(r)
 }
 
 // of is what tokens cost, at this price; it is no more than a limit can have.
 func (t *tariff) of(in, out int64) int64 {
-	return min(sum(min(in, usage.MaxTokens), t.in, min(out, usage.MaxTokens), t.out, 1000, 999), limit.MaxAmount)
+	tokens := sum(min(in, usage.MaxTokens), t.most.Input, min(out, usage.MaxTokens), t.most.Output, 1000, 999)
+	return min(tokens, limit.MaxAmount) + min(t.most.Answer, limit.MaxAmount-min(tokens, limit.MaxAmount))
 }
 
 // bill is what a client is told that the answers to its request cost.

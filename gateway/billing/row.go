@@ -130,6 +130,9 @@ func cleanLabels(labels map[string]string) map[string]string {
 
 // text is valid UTF-8 without NUL, of so many bytes at most.
 func text(s string, most int) string {
+	if len(s) <= most && isPlain(s) { // mostly
+		return s
+	}
 	if len(s) > most {
 		s = s[:most]
 	}
@@ -140,6 +143,16 @@ func text(s string, most int) string {
 		s = strings.ReplaceAll(s, "\x00", "")
 	}
 	return s
+}
+
+// isPlain reports whether a text is ASCII without NUL.
+func isPlain(s string) bool {
+	for i := range len(s) {
+		if s[i]-1 >= utf8.RuneSelf-1 {
+			return false
+		}
+	}
+	return true
 }
 
 // Record is a row as it is exported and as the journal has it: JSON with plain names. The cost is null

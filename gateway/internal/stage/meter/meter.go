@@ -24,23 +24,30 @@ func (m Maker) Begin(ctx context.Context, a *gateway.AttemptInfo, o *gateway.Out
 	if meter == nil {
 		return nil, nil
 	}
-	s := &stage{maker: m, meter: meter, outcome: o, began: a.Began, sent: m.Relay, mayHide: !m.Relay && a.Asked.Stream && !a.Asked.Reading.WantsUsage()}
-	s.use = gateway.Use{Provider: a.Provider, Model: a.Model, Purpose: gateway.ForAnswer, Sent: len(a.Sent.Body.Bytes())}
-	if a.Reason == gateway.Reask || a.Reason == gateway.Forced || a.Reason == gateway.Corrected {
-		s.use.Purpose = gateway.ForReask
+	s := &stage{maker: m, meter: meter, attempt: a, outcome: o, bytes: len(a.Sent.Body.Bytes()), sent: m.Relay}
+	s.mayHide = !m.Relay && a.Asked.Stream && !a.Asked.Reading.WantsUsage()
+	return s, meter.Begin(a.Provider, a.Model, purpose(a), s.bytes)
+}
+
+// purpose is why an attempt is made, for the ledger.
+func purpose(a *gateway.AttemptInfo) gateway.Purpose {
+	switch a.Reason {
+	case gateway.Reask, gateway.Forced, gateway.Corrected:
+		return gateway.ForReask
 	}
-	return s, meter.Begin(a.Provider, a.Model, s.use.Purpose, s.use.Sent)
+	return gateway.ForAnswer
 }
 
 type stage struct {
 	maker   Maker
 	meter   gateway.Meter
+	attempt *gateway.AttemptInfo
 	outcome *gateway.Outcome
-	use     gateway.Use
-	began   time.Time
-	mayHide bool // the client has not asked for the usage of its stream
-	hides   bool // and the gateway has
-	sent    bool
+	bytes   int    // of the request
+	came    int    // bytes of the answer that count
+	mayHide bool   // the client has not asked for the usage of its stream
+	hides   bool   // and the gateway has
+	sent    bool   // the request
 	spoken  spoken // of what is relayed
 	refused *gateway.Error
 }
@@ -48,7 +55,7 @@ type stage struct {
 // Sent implements gateway.Witness.
 func (s *stage) Sent(r *gateway.Request, body wire.Pieces) error {
 	s.hides = s.mayHide && r.Reading.WantsUsage()
-	s.sent, s.use.Sent = true, body.Size()
+	s.sent, s.bytes = true, body.Size()
 	return nil
 }
 
@@ -76,7 +83,7 @@ func (s *stage) Frame(f *wire.Frame, next gateway.Sink) error {
 			}
 		}
 	}
-	if s.use.Came += n; n > 0 && !f.Whole { // a whole answer has ended, and what is held for it is settled at once
+	if s.came += n; n > 0 && !f.Whole { // a whole answer has ended, and what is held for it is settled at once
 		s.meter.Came(n)
 	}
 	if s.hides && !f.Whole && f.IsChunk() && f.Usage() != nil {
@@ -92,10 +99,9 @@ func (s *stage) Frame(f *wire.Frame, next gateway.Sink) error {
 
 // End implements gateway.Stage.
 func (s *stage) End(cause error, _ gateway.Sink) error {
-	u := &s.use
-	u.Usage, u.Tools, u.Took = s.outcome.Usage, len(s.outcome.Called), time.Since(s.began)
+	u := gateway.Use{Provider: s.attempt.Provider, Model: s.attempt.Model, Purpose: purpose(s.attempt), Sent: s.bytes, Came: s.came, Status: "ok",
+		Usage: s.outcome.Usage, Tools: len(s.outcome.Called), Took: time.Since(s.attempt.Began)}
 	u.Complete = cause == io.EOF || u.Usage.Reported && s.outcome.Finish != "" // also if another stage has thrown it away
-	u.Status = "ok"
 	if cause != io.EOF {
 		e := gateway.AsError(cause)
 		if s.refused != nil {
@@ -106,6 +112,6 @@ func (s *stage) End(cause error, _ gateway.Sink) error {
 		}
 	}
 	u.Unbilled = !s.sent || u.Came == 0 && !u.Usage.Reported && s.refused != nil && s.refused.Kind != gateway.Timeout && s.refused.Kind != gateway.Canceled
-	s.meter.Ended(*u)
+	s.meter.Ended(u)
 	return nil
 }
