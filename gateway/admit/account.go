@@ -75,7 +75,7 @@ func (a *account) Begin(provider, model string, why gateway.Purpose, bytes int) 
 	a.asked = true
 	a.current = attempt{running: true, answer: a.rows.begin(provider, model, why), input: a.estimate.input}
 	if again && a.estimate.input > 0 && bytes > 0 {
-		a.current.input = a.estimate.tokens(int64(bytes))
+		a.current.input = a.estimate.inputOf(int64(bytes))
 	}
 	a.note(&a.current.answer, a.current.input, 0)
 	a.estimate.price.raise(&a.gate.prices, Target{provider, model}, a.current.input)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 
 	lru "github.com/hashicorp/golang-lru/v2"
@@ -94,7 +95,9 @@ type kind struct {
 type estimate struct {
 	model *model
 	ratio float64 // bytes of a token
-	text  int64   // bytes of the request that are text
+	body  int64   // bytes of the request
+	text  int64   // those that are text
+	media int64   // how many pictures and the like the others are
 	input int64   // tokens that the request itself has
 	price tariff
 }
@@ -103,12 +106,13 @@ type estimate struct {
 // until a target has raised it.
 func newEstimate(req *gateway.Request, m *model, k kind) (e estimate, output int64) {
 	ratio, output := m.guess()
-	n, pictures := textBytes(req.Body.Bytes())
-	e = estimate{model: m, ratio: ratio, text: n, price: tariff{texts: k.chat || k.text}}
+	body := req.Body.Bytes()
+	e = estimate{model: m, ratio: ratio, body: int64(len(body)), price: tariff{texts: k.chat || k.text}}
+	e.text, e.media = textBytes(body)
 	if k.free {
 		return e, 0
 	}
-	e.input = e.tokens(n) + pictures*imageTokens
+	e.input = e.inputOf(e.body)
 	if !e.price.texts {
 		return e, 0
 	}
@@ -123,6 +127,12 @@ func newEstimate(req *gateway.Request, m *model, k kind) (e estimate, output int
 		output = min(output, most)
 	}
 	return e, output * choices
+}
+
+// inputOf is how many tokens the request has in the form in which an upstream gets it, of so many bytes: what it has more than
+// the client's is text.
+func (e *estimate) inputOf(bytes int64) int64 {
+	return e.tokens(max(e.text+bytes-e.body, 0)) + e.media*imageTokens
 }
 
 // tokens is what so many bytes are.
@@ -158,10 +168,12 @@ func (e *estimate) counted(u *gateway.Use) (counted gateway.Usage, estimated boo
 		return counted, false
 	}
 	input, output := e.tokens(int64(u.Sent)), e.tokens(int64(u.Came))
-	if u.Purpose != gateway.ForJudge && e.input == 0 {
-		input = 0 // of what uses no tokens
-	} else if u.Purpose == gateway.ForAnswer {
-		input = e.input
+	switch {
+	case u.Purpose == gateway.ForJudge:
+	case e.input == 0 || u.Purpose == gateway.ForAnswer:
+		input = e.input // of what uses no tokens it is none
+	default:
+		input = e.inputOf(int64(u.Sent))
 	}
 	if counted.Reported && (sound || counted.Input > 0) {
 		input = int64(counted.Input)
@@ -171,25 +183,51 @@ func (e *estimate) counted(u *gateway.Use) (counted gateway.Usage, estimated boo
 	return counted, true
 }
 
-// learn has the model's next estimates be like what the request has used.
-func (e *estimate) learn(u gateway.Usage) { e.model.learn(u, e.text) }
-
-// textBytes is how many bytes of a body are text, and how many pictures there are beside them.
-func textBytes(body []byte) (n, pictures int64) {
-	mark := []byte(";base64,")
-	n = int64(len(body))
-	for rest := body; ; {
-		i := bytes.Index(rest, mark)
-		if i < 0 {
-			return n, pictures
-		}
-		rest = rest[i+len(mark):]
-		end := bytes.IndexByte(rest, '"')
-		if end < 0 {
-			return n, pictures
-		}
-		n, pictures, rest = n-int64(end), pictures+1, rest[end:]
+// learn has the model's next estimates be like what the request has used. One with pictures says nothing of the bytes of a token.
+func (e *estimate) learn(u gateway.Usage) {
+	if e.media > 0 {
+		e.model.learn(u, 0)
+		return
 	}
+	e.model.learn(u, e.text)
+}
+
+// longMedia is from how many bytes on a picture, a sound or a file in base64 is not counted as text.
+const longMedia = 2048
+
+// textBytes is how many bytes of a body are text, and how many pictures and the like in base64 there are beside them: as a data
+// URL, or in a member "data". It looks at a byte in 2048, since each has one of them.
+func textBytes(body []byte) (text, media int64) {
+	text = int64(len(body))
+	for at := longMedia - 1; at < len(body); at += longMedia {
+		start, end := at, at
+		for start > 0 && isBase64(body[start-1]) {
+			start--
+		}
+		for end < len(body) && isBase64(body[end]) {
+			end++
+		}
+		if end-start >= longMedia && beginsMedia(body[:start]) {
+			text, media = text-int64(end-start), media+1
+		}
+		at = max(at, end)
+	}
+	return text, media
+}
+
+// isBase64 reports whether a byte may be in base64 in JSON, where a slash may be escaped.
+func isBase64(c byte) bool {
+	return c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || strings.IndexByte(`+/-_=\`, c) >= 0
+}
+
+// beginsMedia reports whether base64 behind this is no text.
+func beginsMedia(before []byte) bool {
+	if bytes.HasSuffix(before, []byte(";base64,")) {
+		return true
+	}
+	before, quoted := bytes.CutSuffix(before, []byte(`"`))
+	before, named := bytes.CutSuffix(bytes.TrimRight(before, " \t\r\n"), []byte(":"))
+	return quoted && named && bytes.HasSuffix(bytes.TrimRight(before, " \t\r\n"), []byte(`"data"`))
 }
 
 // requestedTokens is how many tokens a request asks for at most, 0 if it does not say, and how many choices.
