@@ -199,8 +199,8 @@ type Record struct {
 	Summary *Summary
 	// Model is what metrics count the request's model by: no text of the client's. They set it.
 	Model string
-	// Tape has what was said, as far as somebody is to keep it; nil where nobody is.
-	Tape *content.Tape
+	// Recording has what was said, as far as somebody is to keep it; nil where nobody is.
+	Recording *content.Recording
 }
 
 // RetryDelay is how long was waited before attempts, in all.

@@ -30,7 +30,7 @@ func (c *Console) content(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	kept := e.Tape.Content()
+	kept := e.Recording.Content()
 	if kept == nil {
 		return &refusal{http.StatusNotFound, "What was said in this request is not kept, or not any more (admin.content)."}
 	}

@@ -186,7 +186,7 @@ func (c *Console) request(w http.ResponseWriter, r *http.Request) error {
 			d.Odd = append(d.Odd, w)
 		}
 	}
-	if e.Tape.Content() != nil {
+	if e.Recording.Content() != nil {
 		d.Content = entryLink(contentPath, e)
 	}
 	d.Unrepaired = e.Marks.Has(history.MarkBroken)

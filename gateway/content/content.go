@@ -1,6 +1,6 @@
 // Package content keeps what requests and answers say, for operators who look into what went wrong. It
 // keeps nothing until it is told how long ([Keeper.Configure]), and only of requests that somebody asks
-// for at their end ([Tape.End]). All is in memory, and bounded: the whole by a budget, where what is
+// for at their end ([Recording.End]). All is in memory, and bounded: the whole by a budget, where what is
 // oldest makes room, and each text by its first and its last 16 KiB.
 package content
 
@@ -59,7 +59,7 @@ type Keeper struct {
 	keep   time.Duration // 0: nothing
 	memory int
 	used   int
-	kept   []*Tape // the oldest first
+	kept   []*Recording // the oldest first
 	timer  *time.Timer
 	stats  Stats
 }
@@ -108,15 +108,15 @@ func (k *Keeper) On() (keep time.Duration, on bool) {
 	return k.keep, k.keep > 0
 }
 
-// Begin makes the tape of a request; nil where nothing is kept, as of a nil Keeper. Its End has to be called.
-func (k *Keeper) Begin() *Tape {
+// Begin makes the recording of a request; nil where nothing is kept, as of a nil Keeper. Its End has to be called.
+func (k *Keeper) Begin() *Recording {
 	if k == nil {
 		return nil
 	}
 	if _, on := k.On(); !on {
 		return nil
 	}
-	return &Tape{keeper: k}
+	return &Recording{keeper: k}
 }
 
 // claim takes memory, and reports whether there was enough; others that are kept make room.
@@ -184,21 +184,21 @@ func (k *Keeper) tick() {
 	k.expire()
 }
 
-// add keeps a tape.
-func (k *Keeper) add(t *Tape) {
+// add keeps a recording.
+func (k *Keeper) add(r *Recording) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if t.content.Load().Short {
+	if r.content.Load().Short {
 		k.stats.Short++
 	}
-	t.ended = k.now()
-	k.kept = append(k.kept, t)
+	r.ended = k.now()
+	k.kept = append(k.kept, r)
 	k.expire()
 }
 
-// Tape takes what is said in one request while it runs. A nil one takes nothing. It is safe for
+// Recording takes what is said in one request while it runs. A nil one takes nothing. It is safe for
 // concurrent use.
-type Tape struct {
+type Recording struct {
 	keeper  *Keeper
 	content atomic.Pointer[Content]
 	// Of the keeper, under its lock.
@@ -220,92 +220,92 @@ type attempt struct {
 }
 
 // Asked takes the client's body.
-func (t *Tape) Asked(body []byte) { t.take(func() *clip { return &t.asked }, body) }
+func (r *Recording) Asked(body []byte) { r.take(func() *clip { return &r.asked }, body) }
 
 // Answered takes a piece of what the client is answered.
-func (t *Tape) Answered(piece []byte) { t.take(func() *clip { return &t.answered }, piece) }
+func (r *Recording) Answered(piece []byte) { r.take(func() *clip { return &r.answered }, piece) }
 
 // Sent takes the body that an upstream is sent: another attempt begins.
-func (t *Tape) Sent(provider, model string, body wire.Pieces) {
-	t.take(func() *clip {
-		if len(t.attempts) == maxAttempts {
-			t.more++
+func (r *Recording) Sent(provider, model string, body wire.Pieces) {
+	r.take(func() *clip {
+		if len(r.attempts) == maxAttempts {
+			r.more++
 			return nil
 		}
-		t.attempts = append(t.attempts, attempt{provider: provider, model: model})
-		return &t.attempts[len(t.attempts)-1].sent
+		r.attempts = append(r.attempts, attempt{provider: provider, model: model})
+		return &r.attempts[len(r.attempts)-1].sent
 	}, body...)
 }
 
 // Came takes a piece of what the upstream of the last attempt answers.
-func (t *Tape) Came(piece []byte) {
-	t.take(func() *clip {
-		if len(t.attempts) == 0 || t.more > 0 {
+func (r *Recording) Came(piece []byte) {
+	r.take(func() *clip {
+		if len(r.attempts) == 0 || r.more > 0 {
 			return nil
 		}
-		return &t.attempts[len(t.attempts)-1].came
+		return &r.attempts[len(r.attempts)-1].came
 	}, piece)
 }
 
 // take adds pieces to the clip that into says, which is asked once; nil for none.
-func (t *Tape) take(into func() *clip, pieces ...[]byte) {
-	if t == nil {
+func (r *Recording) take(into func() *clip, pieces ...[]byte) {
+	if r == nil {
 		return
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.over {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.over {
 		return
 	}
 	c := into()
 	for _, piece := range pieces {
-		if c != nil && !c.add(piece, t.keeper.claim) {
-			t.short = true
+		if c != nil && !c.add(piece, r.keeper.claim) {
+			r.short = true
 		}
 	}
 }
 
-// End ends the tape: what was said is kept, or forgotten at once. Only the first call counts.
-func (t *Tape) End(keep bool) {
-	if t == nil {
+// End ends the recording: what was said is kept, or forgotten at once. Only the first call counts.
+func (r *Recording) End(keep bool) {
+	if r == nil {
 		return
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.over {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.over {
 		return
 	}
-	t.over = true
-	claimed := t.asked.claimed + t.answered.claimed
-	for i := range t.attempts {
-		claimed += t.attempts[i].sent.claimed + t.attempts[i].came.claimed
+	r.over = true
+	claimed := r.asked.claimed + r.answered.claimed
+	for i := range r.attempts {
+		claimed += r.attempts[i].sent.claimed + r.attempts[i].came.claimed
 	}
 	if keep {
-		c := &Content{Asked: t.asked.text(), Answered: t.answered.text(), More: t.more, Short: t.short}
-		t.size = size(c.Asked) + size(c.Answered)
-		for i := range t.attempts {
-			a := &t.attempts[i]
+		c := &Content{Asked: r.asked.text(), Answered: r.answered.text(), More: r.more, Short: r.short}
+		r.size = size(c.Asked) + size(c.Answered)
+		for i := range r.attempts {
+			a := &r.attempts[i]
 			one := Attempt{a.provider, a.model, a.sent.text(), a.came.text()}
 			c.Attempts = append(c.Attempts, one)
-			t.size += size(one.Sent) + size(one.Came)
+			r.size += size(one.Sent) + size(one.Came)
 		}
-		t.content.Store(c)
+		r.content.Store(c)
 	}
-	t.asked, t.answered, t.attempts = clip{}, clip{}, nil
-	t.keeper.free(claimed - t.size)
+	r.asked, r.answered, r.attempts = clip{}, clip{}, nil
+	r.keeper.free(claimed - r.size)
 	if keep {
-		t.keeper.add(t)
+		r.keeper.add(r)
 	}
 }
 
 func size(t Text) int { return len(t.Head) + len(t.Tail) }
 
 // Content is what was said, nil if nothing is kept of it (any more).
-func (t *Tape) Content() *Content {
-	if t == nil {
+func (r *Recording) Content() *Content {
+	if r == nil {
 		return nil
 	}
-	return t.content.Load()
+	return r.content.Load()
 }
 
 // clip is a text that comes in pieces, of which the beginning and the end stay.
@@ -361,18 +361,18 @@ func (c *clip) text() Text {
 	return Text{Head: string(c.head), Tail: string(tail), Cut: c.all - len(c.head) - len(tail)}
 }
 
-type tapeKey struct{}
+type recordingKey struct{}
 
-// With returns a context whose upstream requests a tape is told of; t may be nil.
-func With(ctx context.Context, t *Tape) context.Context {
-	if t == nil {
+// With returns a context whose upstream requests a recording is told of; r may be nil.
+func With(ctx context.Context, r *Recording) context.Context {
+	if r == nil {
 		return ctx
 	}
-	return context.WithValue(ctx, tapeKey{}, t)
+	return context.WithValue(ctx, recordingKey{}, r)
 }
 
-// Of is a context's tape, or nil.
-func Of(ctx context.Context) *Tape {
-	t, _ := ctx.Value(tapeKey{}).(*Tape)
+// Of is a context's recording, or nil.
+func Of(ctx context.Context) *Recording {
+	t, _ := ctx.Value(recordingKey{}).(*Recording)
 	return t
 }

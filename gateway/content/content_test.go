@@ -42,14 +42,14 @@ func TestTexts(t *testing.T) {
 			if most == 1 && n > 3*half {
 				continue
 			}
-			tape := k.Begin()
+			recording := k.Begin()
 			for rest := all; len(rest) > 0; {
 				p := min(len(rest), 1+rand.IntN(most))
-				tape.Asked(rest[:p])
+				recording.Asked(rest[:p])
 				rest = rest[p:]
 			}
-			tape.End(true)
-			got := tape.Content().Asked
+			recording.End(true)
+			got := recording.Content().Asked
 			if got.Len() != n || !strings.HasPrefix(string(all), got.Head) || !strings.HasSuffix(string(all), got.Tail) || got.Cut != max(0, n-2*half) {
 				t.Errorf("%d bytes in pieces of up to %d: got %d and %d, %d between them", n, most, len(got.Head), len(got.Tail), got.Cut)
 			}
@@ -61,20 +61,20 @@ func TestTexts(t *testing.T) {
 func TestWays(t *testing.T) {
 	t.Parallel()
 	k, _ := keeper(t, time.Hour, 64<<20)
-	tape := k.Begin()
-	tape.Came([]byte("nobody was asked"))
+	recording := k.Begin()
+	recording.Came([]byte("nobody was asked"))
 	for i := range 18 {
-		tape.Sent("p", fmt.Sprint("m", i), wire.Pieces{[]byte("to")})
-		tape.Came([]byte(fmt.Sprint("from ", i)))
+		recording.Sent("p", fmt.Sprint("m", i), wire.Pieces{[]byte("to")})
+		recording.Came([]byte(fmt.Sprint("from ", i)))
 	}
-	tape.Answered([]byte("out"))
-	if tape.Content() != nil {
+	recording.Answered([]byte("out"))
+	if recording.Content() != nil {
 		t.Error("got content of a request that runs")
 	}
-	tape.End(true)
-	tape.Came([]byte("late"))
-	tape.End(false)
-	c := tape.Content()
+	recording.End(true)
+	recording.Came([]byte("late"))
+	recording.End(false)
+	c := recording.Content()
 	if len(c.Attempts) != 16 || c.More != 2 || c.Short || c.Answered.Head != "out" {
 		t.Fatalf("got %d attempts and %d more, %+v", len(c.Attempts), c.More, c.Answered)
 	}
@@ -92,20 +92,20 @@ func TestBounds(t *testing.T) {
 	const memory = 1 << 20
 	k, _ := keeper(t, time.Hour, memory)
 	big := []byte(strings.Repeat("x", 100_000))
-	var tapes []*content.Tape
+	var recordings []*content.Recording
 	for range 100 {
-		tape := k.Begin()
-		tape.Asked(big)
-		tape.End(true)
-		tapes = append(tapes, tape)
+		recording := k.Begin()
+		recording.Asked(big)
+		recording.End(true)
+		recordings = append(recordings, recording)
 		if s := k.Stats(); s.Bytes > memory {
 			t.Fatalf("got %d bytes, want at most %d", s.Bytes, memory)
 		}
 	}
-	if tapes[0].Content() != nil || tapes[99].Content() == nil || k.Stats().Requests < 20 {
-		t.Errorf("got %+v: the oldest %v, the last %v", k.Stats(), tapes[0].Content() != nil, tapes[99].Content() != nil)
+	if recordings[0].Content() != nil || recordings[99].Content() == nil || k.Stats().Requests < 20 {
+		t.Errorf("got %+v: the oldest %v, the last %v", k.Stats(), recordings[0].Content() != nil, recordings[99].Content() != nil)
 	}
-	running := make([]*content.Tape, 100)
+	running := make([]*content.Recording, 100)
 	for i := range running {
 		running[i] = k.Begin()
 		running[i].Asked(big)
@@ -114,8 +114,8 @@ func TestBounds(t *testing.T) {
 	if s := k.Stats(); s.Bytes > memory || s.Requests != 0 {
 		t.Errorf("got %+v, want at most %d bytes, and that requests in progress come first", s, memory)
 	}
-	for i, tape := range running {
-		tape.End(i == 99)
+	for i, recording := range running {
+		recording.End(i == 99)
 	}
 	if c := running[99].Content(); c == nil || !c.Short || k.Stats().Short != 1 {
 		t.Errorf("got %+v, %+v, want that it is short", c, k.Stats())
@@ -149,10 +149,10 @@ func TestAge(t *testing.T) {
 	real := content.New(nil)
 	t.Cleanup(real.Close)
 	real.Configure(time.Millisecond, 1<<20)
-	tape := real.Begin()
-	tape.Asked([]byte("a"))
-	tape.End(true)
-	for end := time.Now().Add(time.Minute); tape.Content() != nil; time.Sleep(time.Millisecond) {
+	recording := real.Begin()
+	recording.Asked([]byte("a"))
+	recording.End(true)
+	for end := time.Now().Add(time.Minute); recording.Content() != nil; time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("got it kept though nobody asks")
 		}
@@ -162,18 +162,18 @@ func TestAge(t *testing.T) {
 	}
 }
 
-// TestOff holds that a tape that is none takes all, as where nothing is kept.
+// TestOff holds that a recording that is none takes all, as where nothing is kept.
 func TestOff(t *testing.T) {
 	t.Parallel()
 	var none *content.Keeper
 	k, _ := keeper(t, 0, 1<<20)
-	for _, tape := range []*content.Tape{none.Begin(), k.Begin()} {
-		tape.Asked([]byte("a"))
-		tape.Sent("p", "m", nil)
-		tape.Came(nil)
-		tape.Answered(nil)
-		tape.End(true)
-		if tape.Content() != nil {
+	for _, recording := range []*content.Recording{none.Begin(), k.Begin()} {
+		recording.Asked([]byte("a"))
+		recording.Sent("p", "m", nil)
+		recording.Came(nil)
+		recording.Answered(nil)
+		recording.End(true)
+		if recording.Content() != nil {
 			t.Error("got content")
 		}
 	}
@@ -187,12 +187,12 @@ func TestAtOnce(t *testing.T) {
 	for i := range 16 {
 		wg.Go(func() {
 			for n := range 50 {
-				tape := k.Begin()
-				tape.Asked([]byte(strings.Repeat("x", rand.IntN(3*half))))
-				tape.Sent("p", "m", wire.Pieces{[]byte("y")})
-				tape.Came([]byte(strings.Repeat("x", rand.IntN(3*half))))
-				tape.End((i+n)%3 != 0)
-				_ = tape.Content()
+				recording := k.Begin()
+				recording.Asked([]byte(strings.Repeat("x", rand.IntN(3*half))))
+				recording.Sent("p", "m", wire.Pieces{[]byte("y")})
+				recording.Came([]byte(strings.Repeat("x", rand.IntN(3*half))))
+				recording.End((i+n)%3 != 0)
+				_ = recording.Content()
 			}
 		})
 	}

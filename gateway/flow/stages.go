@@ -16,8 +16,8 @@ import (
 	"github.com/callgate/callgate/gateway/internal/stage/ghost"
 	"github.com/callgate/callgate/gateway/internal/stage/intake"
 	"github.com/callgate/callgate/gateway/internal/stage/meter"
+	"github.com/callgate/callgate/gateway/internal/stage/recording"
 	"github.com/callgate/callgate/gateway/internal/stage/structured"
-	"github.com/callgate/callgate/gateway/internal/stage/tape"
 	"github.com/callgate/callgate/gateway/internal/stage/textcall"
 	"github.com/callgate/callgate/gateway/internal/stage/toolcall"
 	"github.com/callgate/callgate/gateway/internal/turns"
@@ -87,7 +87,7 @@ func (s *shared) compile(p RoutePolicy, engine *attempt.Engine) *compiled {
 // JSON comes behind them, since a call may stand in its place; the guard sees what the client would.
 func (s *shared) stages(p *RoutePolicy) []gateway.Maker {
 	o := s.options
-	list := []gateway.Maker{tape.Maker{}, intake.Maker{}}
+	list := []gateway.Maker{recording.Maker{}, intake.Maker{}}
 	if o.Meters || p.Loop != gateway.LoopOff && p.LoopLimits.Nano > 0 {
 		list = append(list, meter.Maker{})
 	}

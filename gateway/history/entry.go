@@ -41,8 +41,8 @@ type Entry struct {
 	Structured      *gateway.Structured // without its message
 	Run             *Run
 	Usage           gateway.Usage
-	Saved           string        // as the response header says it
-	Tape            *content.Tape // what was said, where that is kept
+	Saved           string             // as the response header says it
+	Recording       *content.Recording // what was said, where that is kept
 	Paid            Money
 }
 
@@ -106,7 +106,7 @@ func words(s string) string {
 func entryOf(r *gateway.Record, j *judgement, now time.Time) *Entry {
 	e := &Entry{ID: strings.Clone(telemetry.Text(r.ID, 128)), At: now, Marks: j.marks, Route: name(r.Route), Protocol: name(r.Protocol),
 		Tenant: name(r.Tenant), Stream: r.Stream, Status: r.Status, Code: name(telemetry.ErrorType(r)), Took: r.Took}
-	e.Tape = r.Tape
+	e.Recording = r.Recording
 	s := r.Summary // there is one, or nothing would be marked but a failure
 	if s == nil {
 		return e

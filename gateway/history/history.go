@@ -98,7 +98,7 @@ func (h *History) Request(r *gateway.Record, paid Money) {
 		e = entryOf(r, &j, now)
 		e.Paid = paid
 	}
-	r.Tape.End(e != nil)
+	r.Recording.End(e != nil)
 	var first, took time.Duration
 	if r.Summary != nil {
 		first = r.Summary.FirstToken

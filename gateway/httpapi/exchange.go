@@ -24,7 +24,7 @@ type exchange struct {
 	access    *access
 	bodies    *bodies
 	observer  *observer
-	tapes     *content.Keeper // of what is said; may be nil
+	contents  *content.Keeper // of what is said; may be nil
 	heartbeat time.Duration   // after how much silence a stream has a sign of life; 0: never
 }
 
@@ -32,7 +32,7 @@ type exchange struct {
 func (x *exchange) handler(parse protocol.Parser) echo.HandlerFunc {
 	return x.bodies.withBody(func(c echo.Context, body []byte, from protocol.Client) error {
 		began := time.Now()
-		putOnTape(c, x.tapes, body)
+		startRecording(c, x.contents, body)
 		front, err := parse(c.Request().Context(), body, from)
 		if err != nil {
 			return err

@@ -22,19 +22,19 @@ import (
 
 // record is what the log line of a request needs and handlers know.
 type record struct {
-	id      string
-	model   string
-	stream  bool
-	route   string
-	summary *gateway.Summary
-	err     *gateway.Error
-	form    *protocol.Form  // of the protocol that the path is of
-	asks    bool            // it is a request for an answer
-	writer  protocol.Writer // of an answer that has begun
-	key     string          // that was refused
-	raw     bool            // the answer is the upstream's bytes, and no event of ours may follow what was sent
-	abort   bool            // it broke off
-	tape    *content.Tape   // of what is said; nil: nobody keeps it
+	id        string
+	model     string
+	stream    bool
+	route     string
+	summary   *gateway.Summary
+	err       *gateway.Error
+	form      *protocol.Form     // of the protocol that the path is of
+	asks      bool               // it is a request for an answer
+	writer    protocol.Writer    // of an answer that has begun
+	key       string             // that was refused
+	raw       bool               // the answer is the upstream's bytes, and no event of ours may follow what was sent
+	abort     bool               // it broke off
+	recording *content.Recording // of what is said; nil: nobody keeps it
 
 	endTrace func(gateway.Record) // nil: no trace was begun
 }
@@ -106,7 +106,7 @@ func (w *observer) observe(next echo.HandlerFunc) echo.HandlerFunc {
 		c = o
 		setRequestID(c)
 		forBrowsers(c.Response().Header())
-		defer func() { rec.tape.End(false) }() // unless somebody has kept it
+		defer func() { rec.recording.End(false) }() // unless somebody has kept it
 		if err := next(c); err != nil {
 			c.Error(err)
 		}
@@ -157,7 +157,7 @@ func (w *observer) begin(c echo.Context) (ctx context.Context, done func(route s
 	if w.trace != nil {
 		ctx, rec.endTrace = w.trace(ctx, c.Request().Header, c.Request().Method+" "+c.Request().URL.Path)
 	}
-	ctx = content.With(ctx, rec.tape)
+	ctx = content.With(ctx, rec.recording)
 	if w.metrics != nil {
 		w.metrics.Begin()
 	}
@@ -175,7 +175,7 @@ func (w *observer) ended(c echo.Context, rec *record, took time.Duration) {
 	if !rec.asks && rec.endTrace == nil {
 		return
 	}
-	r := gateway.Record{ID: rec.id, Route: rec.route, Status: c.Response().Status, Protocol: rec.form.Name, Stream: rec.stream, Took: took, Summary: rec.summary, Tenant: tenantOf(c), Tape: rec.tape}
+	r := gateway.Record{ID: rec.id, Route: rec.route, Status: c.Response().Status, Protocol: rec.form.Name, Stream: rec.stream, Took: took, Summary: rec.summary, Tenant: tenantOf(c), Recording: rec.recording}
 	if rec.err != nil {
 		r.Code, r.Kind = rec.err.CodeOrDefault(), rec.err.Kind
 	}

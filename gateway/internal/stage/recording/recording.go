@@ -1,6 +1,6 @@
-// Package tape is the stage that notes what upstreams are sent and answer, where the operator wants
+// Package recording is the stage that notes what upstreams are sent and answer, where the operator wants
 // to read it later (admin.content). It changes nothing, and stands in front of all others.
-package tape
+package recording
 
 import (
 	"context"
@@ -10,25 +10,25 @@ import (
 	"github.com/callgate/callgate/gateway/wire"
 )
 
-// Maker makes the stage for requests whose context has a tape.
+// Maker makes the stage for requests whose context has a recording.
 type Maker struct{}
 
 // Begin implements gateway.Maker.
 func (Maker) Begin(ctx context.Context, a *gateway.AttemptInfo, _ *gateway.Outcome) (gateway.Stage, error) {
 	if t := content.Of(ctx); t != nil {
-		return &stage{tape: t, attempt: a}, nil
+		return &stage{recording: t, attempt: a}, nil
 	}
 	return nil, nil //nolint:nilnil // a Maker's answer where there is nothing to do
 }
 
 type stage struct {
-	tape    *content.Tape
-	attempt *gateway.AttemptInfo
+	recording *content.Recording
+	attempt   *gateway.AttemptInfo
 }
 
 // Sent implements gateway.Witness.
 func (s *stage) Sent(_ *gateway.Request, body wire.Pieces) error {
-	s.tape.Sent(s.attempt.Provider, s.attempt.Model, body)
+	s.recording.Sent(s.attempt.Provider, s.attempt.Model, body)
 	return nil
 }
 
@@ -38,13 +38,13 @@ func (s *stage) Refused(e *gateway.Error) *gateway.Error {
 	if len(said) == 0 {
 		said = []byte(e.Message)
 	}
-	s.tape.Came(said)
+	s.recording.Came(said)
 	return e
 }
 
 // Frame implements gateway.Stage.
 func (s *stage) Frame(f *wire.Frame, next gateway.Sink) error {
-	s.tape.Came(f.Raw)
+	s.recording.Came(f.Raw)
 	next.Put(f)
 	return nil
 }
