@@ -53,7 +53,7 @@ func (p *Prices) Rates(provider, model string, input int) (r usage.Rates, priced
 		return r, false, false
 	}
 	t := e.tariff
-	r = t.rates.most()
+	r = t.most()
 	for i := range t.tiers {
 		if int64(input) > t.tiers[i].above {
 			r = r.Most(t.tiers[i].most())
