@@ -213,12 +213,14 @@ func (f *offer) unfit() string {
 	return ""
 }
 
-// decimal writes a number with at most nine digits behind the point.
+// decimal writes a number with at most nine digits behind the point. One that a calculation in floats was off by, as in
+// 1.0000000000000001e-07, is what was meant.
 func decimal(r *big.Rat) (text string, exact bool) {
 	text = r.FloatString(places)
 	back, _ := new(big.Rat).SetString(text)
 	text = strings.TrimSuffix(strings.TrimRight(text, "0"), ".")
-	return cmp.Or(text, "0"), back.Cmp(r) == 0
+	off, noise := new(big.Rat).Sub(back, r), big.NewRat(1, 1_000_000_000_000)
+	return cmp.Or(text, "0"), off.Abs(off).Cmp(noise.Mul(noise, new(big.Rat).Abs(r))) <= 0
 }
 
 // text writes the prices.

@@ -114,6 +114,75 @@ func TestImportLitellm(t *testing.T) {
 	}
 }
 
+// TestImportLitellmCosts compares what random usages cost with what LiteLLM 1.110.2 itself has made of them, in floats:
+// testdata/import/litellm.json is a part of its data, under the MIT licence, and litellm.jsonl is as genai.jsonl.
+func TestImportLitellmCosts(t *testing.T) {
+	t.Parallel()
+	data := fileOf(t, "testdata/import/litellm.json")
+	prices := map[string]*accounts.Prices{}
+	compared := map[string]int{}
+	for lines := bufio.NewScanner(strings.NewReader(string(fileOf(t, "testdata/import/litellm.jsonl")))); lines.Scan(); {
+		var c [9]any
+		if err := json.Unmarshal(lines.Bytes(), &c); err != nil {
+			t.Fatal(err)
+		}
+		provider, model := c[0].(string), c[1].(string)
+		if prices[provider] == nil {
+			in, err := accounts.Import(data, accounts.ImportOptions{Day: importDay, Providers: []accounts.ImportProvider{{Theirs: provider}}})
+			if err != nil {
+				t.Log(provider, err)
+				prices[provider] = &accounts.Prices{}
+			} else {
+				prices[provider], _ = accounts.ParsePrices("x", in.File)
+				for _, n := range in.Notes {
+					t.Log("NOTE", provider, n)
+				}
+			}
+		}
+		n := func(i int) int { return int(c[i].(float64)) }
+		u := usage.Usage{Input: n(2), CacheRead: n(3), WriteShort: n(4), WriteLong: n(5), Output: n(6), Reasoning: n(7)}
+		nano, priced, _ := prices[provider].Price("any", model, u)
+		if off := nano - int64(n(8)); !priced || off < -1 || off > 1 {
+			t.Errorf("%s %s %+v: got %d (priced: %v), want %d", provider, model, u, nano, priced, n(8))
+			continue
+		}
+		compared[provider]++
+	}
+	t.Logf("usages that cost what LiteLLM says, to the nano-dollar: %v", compared)
+}
+
+// TestImportLitellmRanges holds what is said of models whose prices by the length of the prompt cannot be taken.
+func TestImportLitellmRanges(t *testing.T) {
+	t.Parallel()
+	for ranges, want := range map[string]string{
+		`"tiered_pricing":[{"range":[0,1],"input_cost_per_token":2e-6,"output_cost_per_token":4e-6},{"range":[1000,5000],"input_cost_per_token":3e-6}]`: "",
+		`"tiered_pricing":[{"max_results_range":[0,25],"input_cost_per_query":1}],"input_cost_per_token":2e-6,"output_cost_per_token":4e-6`:             "",
+		`"tiered_pricing":null,"off_peak_pricing":null,"input_cost_per_token":2e-6,"output_cost_per_token":4e-6`:                                        "",
+		`"tiered_pricing":[{"range":[32000,64000],"input_cost_per_token":2e-6}]`:                                                                        "its tiered_pricing does not begin at 0",
+		`"tiered_pricing":[{"range":[0,32000],"output_cost_per_token":2e-6}]`:                                                                           "its tiered_pricing has no price for a token of input",
+		`"tiered_pricing":[{"range":[0,1]},{"range":[-5,1],"input_cost_per_token":2e-6}]`:                                                               "its tiered_pricing has no price",
+		`"tiered_pricing":[{"range":[0,1],"input_cost_per_token":2e-6},{"range":[1e30,2e30],"input_cost_per_token":2e-6}]`:                              "its tiered_pricing has a range that begins at 1e30",
+		`"tiered_pricing":"free","input_cost_per_token":2e-6`:                                                                                           "its tiered_pricing cannot be read",
+		`"tiered_pricing":[{"range":[0,1],"input_cost_per_token":"much"}]`:                                                                              "its input_cost_per_token is no number",
+		`"off_peak_pricing":{},"input_cost_per_token":2e-6,"output_cost_per_token":4e-6`:                                                                "change in the course of a day",
+	} {
+		data := `{"good":{"litellm_provider":"p","input_cost_per_token":1e-6},"p/m":{"litellm_provider":"p",` + ranges + `}}`
+		in, err := accounts.Import([]byte(data), accounts.ImportOptions{Providers: []accounts.ImportProvider{{Theirs: "p"}}, Day: importDay})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := accounts.ParsePrices("imported.yaml", in.File)
+		if err != nil {
+			t.Fatal(err)
+		}
+		said := strings.Join(in.Notes, "; ")
+		nano, priced, _ := p.Price("any", "m", usage.Usage{Input: 1000, Output: 10})
+		if want == "" && (nano != 1000*2000+10*4000 || said != "") || want != "" && (priced || !strings.Contains(said, want)) {
+			t.Errorf("%s: got %d (priced: %v) and %q, want %q", ranges, nano, priced, said, want)
+		}
+	}
+}
+
 // TestImportDays holds that prices of the future do not count yet.
 func TestImportDays(t *testing.T) {
 	t.Parallel()

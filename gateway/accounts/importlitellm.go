@@ -1,13 +1,17 @@
 package accounts
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"math"
 	"math/big"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/callgate/callgate/gateway/usage"
 )
 
 // litellmKeys are its keys, of a price for one token, by ours.
@@ -29,7 +33,15 @@ func litellmOffers(data []byte) (out []offer, err error) {
 	for name := range models {
 		names = append(names, name)
 	}
-	slices.Sort(names)
+	slices.SortFunc(names, func(a, b string) int { // those with their provider in front count before others of the same name
+		if with := strings.Contains(a, "/"); with != strings.Contains(b, "/") {
+			if with {
+				return -1
+			}
+			return 1
+		}
+		return strings.Compare(a, b)
+	})
 	for _, name := range names {
 		m := models[name]
 		var provider string
@@ -52,6 +64,10 @@ func litellmOffers(data []byte) (out []offer, err error) {
 
 // litellm reads the prices of a model.
 func (f *offer) litellm(m map[string]json.RawMessage) {
+	if isThere(m["off_peak_pricing"]) {
+		f.note = "its prices change in the course of a day"
+		return
+	}
 	for key, raw := range m {
 		above := int64(0)
 		if tier := litellmTier.FindStringSubmatch(key); tier != nil {
@@ -59,19 +75,12 @@ func (f *offer) litellm(m map[string]json.RawMessage) {
 			if err != nil {
 				continue
 			}
-			key, above = tier[1], n*1000
+			if key, above = tier[1], n*1000; f.provider == "xai" {
+				above-- // its tiers begin with so many tokens, as LiteLLM counts
+			}
 		}
-		ours := litellmKeys[key]
-		if ours == "" || string(raw) == "null" || above > 0 && ours == "request" {
+		if ours := litellmKeys[key]; ours == "" || above > 0 && (ours == "request" || !isThere(raw)) {
 			continue
-		}
-		p := number(raw)
-		if p == nil {
-			f.note = "its " + key + " is no number"
-			return
-		}
-		if ours != "request" {
-			p.Mul(p, big.NewRat(1_000_000, 1))
 		}
 		into := f.prices
 		if above > 0 {
@@ -80,9 +89,98 @@ func (f *offer) litellm(m map[string]json.RawMessage) {
 			}
 			into = f.tiers[above]
 		}
-		into[ours] = p
+		f.litellmPrice(into, key, raw)
 	}
 	f.litellmTiers()
+	if list := m["tiered_pricing"]; isThere(list) {
+		f.litellmRanges(list)
+	}
+}
+
+func isThere(raw json.RawMessage) bool { return len(raw) > 0 && string(raw) != "null" }
+
+// litellmPrice reads one price.
+func (f *offer) litellmPrice(into map[string]*big.Rat, key string, raw json.RawMessage) {
+	ours := litellmKeys[key]
+	if ours == "" || !isThere(raw) {
+		return
+	}
+	p := number(raw)
+	if p == nil {
+		f.note = "its " + key + " is no number"
+		return
+	}
+	if ours != "request" {
+		p.Mul(p, big.NewRat(1_000_000, 1))
+	}
+	into[ours] = p
+}
+
+// litellmRanges reads a list of prices by the length of the prompt, as Qwen's models have. Its entries hold for more tokens than
+// the range begins with, and take the place of what else is said of a token: what one leaves out costs as its input, or its output.
+func (f *offer) litellmRanges(list json.RawMessage) {
+	var entries []map[string]json.RawMessage
+	if json.Unmarshal(list, &entries) != nil {
+		f.note = "its tiered_pricing cannot be read"
+		return
+	}
+	ranges := map[int64]map[string]*big.Rat{}
+	for _, entry := range entries {
+		var bounds []json.Number
+		if json.Unmarshal(entry["range"], &bounds) != nil || len(bounds) == 0 {
+			continue // by something else: how many results a search has
+		}
+		from, err := bounds[0].Float64()
+		if err != nil || from != math.Trunc(from) || from < 0 || from > usage.MaxTokens {
+			f.note = "its tiered_pricing has a range that begins at " + bounds[0].String()
+			return
+		}
+		prices := map[string]*big.Rat{}
+		for key, raw := range entry {
+			f.litellmPrice(prices, key, raw)
+		}
+		if prices["input"] == nil {
+			f.note = cmp.Or(f.note, "its tiered_pricing has no price for a token of input")
+			return
+		}
+		ranges[int64(from)] = prices
+	}
+	switch lowest := ranges[0]; {
+	case len(ranges) == 0:
+	case lowest == nil:
+		f.note = "its tiered_pricing does not begin at 0"
+	default:
+		f.takeRanges(ranges)
+	}
+}
+
+// takeRanges has the prices of ranges be those of the model, and of its tiers. All say the same of what they have a price for: what a
+// tier of ours leaves out costs as the model's, and not as the tier's.
+func (f *offer) takeRanges(ranges map[int64]map[string]*big.Rat) {
+	named := map[string]bool{}
+	for _, prices := range ranges {
+		if prices["output"] == nil && f.prices["output"] != nil {
+			prices["output"] = f.prices["output"]
+		}
+		for key := range prices {
+			named[key] = true
+		}
+	}
+	for _, prices := range ranges {
+		for key := range named {
+			if prices[key] == nil && key == "reasoning" {
+				prices[key] = prices["output"]
+			} else if prices[key] == nil && key != "output" {
+				prices[key] = prices["input"]
+			}
+		}
+	}
+	if request := f.prices["request"]; request != nil {
+		ranges[0]["request"] = request
+	}
+	f.prices = ranges[0]
+	delete(ranges, 0)
+	f.tiers = ranges
 }
 
 // litellmTiers drops what says nothing, and gives a tier what the one below it says.
