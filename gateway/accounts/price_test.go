@@ -186,6 +186,12 @@ func TestDefaultPrices(t *testing.T) {
 		{"claude-sonnet-4-5-20250929", factors{0.1, 1.25, 2}, ""},
 		{"deepseek-chat", factors{0.1, 1, 1}, "USD"},
 		{"kimi-k2-0905-preview", factors{0.25, 1, 1}, "USD"},
+		{"kimi-k2.5", factors{0.1 / 0.6, 1, 1}, "USD"},
+		{"kimi-k2.7-code", factors{0.2, 1, 1}, "USD"},
+		{"kimi-k3", factors{0.1, 1, 2}, "USD"},
+		{"claude-sonnet-5", factors{0.1, 1.25, 2}, ""},
+		{"claude-sonnet-5-5", factors{0.05, 1.25, 2}, ""},
+		{"claude-fable-5-1-20261101", factors{0.025, 1.25, 2}, ""},
 		{"qwen3-max", factors{0.2, 1.25, 1.25}, ""},
 		{"gemini-2.0-flash", factors{0.25, 1, 1}, ""},
 	} {
