@@ -59,35 +59,6 @@ type Request struct {
 	said     int // how many events Queue has written
 }
 
-// remarks are what there is to say of a request that is translated.
-type remarks struct {
-	warnings []string
-	foreign  *gateway.Error // why no upstream can take it that does not speak the Responses API; nil if any can
-}
-
-// needsOwn notes what only an upstream of the Responses API can take.
-func (m *remarks) needsOwn(e *gateway.Error) {
-	if m.foreign == nil {
-		m.foreign = e
-	}
-}
-
-// warn adds a warning, once.
-func (m *remarks) warn(kind, what string) {
-	w := kind + ":" + gateway.ExcerptOf(what, 40)
-	for _, have := range m.warnings {
-		if have == w {
-			return
-		}
-	}
-	if len(m.warnings) < maxWarnings {
-		m.warnings = append(m.warnings, w)
-	}
-}
-
-// maxWarnings is how many different things may be said of one request: they go into a header.
-const maxWarnings = 16
-
 // Parse reads the body of a request and checks what can be checked of it alone. The error is a
 // *gateway.Error of the kind Invalid that names the place.
 func Parse(body []byte, o Options) (*Request, error) {
