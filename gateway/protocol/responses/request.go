@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/callgate/callgate/gateway"
@@ -93,6 +94,13 @@ const (
 	idBytes     = 24
 	groupDigits = 40
 )
+
+// IsItemOf reports whether an item is one of a response's output, by the ids that this gateway gives.
+func IsItemOf(item, response string) bool {
+	_, digits, _ := strings.Cut(item, "_")
+	group := strings.TrimPrefix(response, "resp_")
+	return len(digits) == 2*idBytes && len(group) == 2*idBytes && digits[:groupDigits] == group[:groupDigits]
+}
 
 // ID is the response's id, which is there before the response.
 func (r *Request) ID() string { return r.id }
