@@ -3,7 +3,7 @@ package run
 import (
 	"bytes"
 	"encoding/json"
-	"slices"
+	"math"
 	"strconv"
 
 	"github.com/callgate/callgate/gateway/wire"
@@ -28,17 +28,20 @@ const maxUsageDepth = 4
 
 // addObjects adds the numbers of b to those of a. Of what is no number that of b counts.
 func addObjects(a, b []byte, depth int) []byte {
+	others := map[string]wire.Span{}
+	wire.Members(b, 0, func(key []byte, v wire.Span) bool {
+		others[string(key)] = v
+		return true
+	})
 	out := []byte{'{'}
-	var seen []string
 	wire.Members(a, 0, func(key []byte, v wire.Span) bool {
 		name := string(key)
-		seen = append(seen, name)
-		other := wire.Find(b, wire.Span{End: len(b)}, name)
-		out = append(wire.AppendKey(out, name), addValues(v.Of(a), other.Of(b), depth)...)
+		out = append(wire.AppendKey(out, name), addValues(v.Of(a), others[name].Of(b), depth)...)
+		delete(others, name)
 		return true
 	})
 	wire.Members(b, 0, func(key []byte, v wire.Span) bool {
-		if name := string(key); !slices.Contains(seen, name) {
+		if name := string(key); others[name] == v {
 			out = append(wire.AppendKey(out, name), v.Of(b)...)
 		}
 		return true
@@ -56,7 +59,7 @@ func addValues(a, b []byte, depth int) []byte {
 		return addObjects(a, b, depth-1)
 	}
 	if m, err := strconv.ParseInt(string(a), 10, 64); err == nil {
-		if n, err := strconv.ParseInt(string(b), 10, 64); err == nil {
+		if n, err := strconv.ParseInt(string(b), 10, 64); err == nil && (n < 0 || m <= math.MaxInt64-n) && (n > 0 || m >= math.MinInt64-n) {
 			return strconv.AppendInt(nil, m+n, 10)
 		}
 	}
