@@ -137,6 +137,8 @@ func (w *Writer) chunk(f *wire.Frame) error {
 				return err
 			}
 			w.end.refused = w.reading.refused
+		} else if c.Says || c.Acts { // a message has one
+			w.summary.Warn("choice_dropped")
 		}
 	}
 	return nil

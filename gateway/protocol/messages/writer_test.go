@@ -155,6 +155,22 @@ func TestWriterSaysWhatItDrops(t *testing.T) {
 	}
 }
 
+// TestWriterSaysWhatItLeavesOut: a message has no place for the annotations of a chat, nor for a second choice.
+func TestWriterSaysWhatItLeavesOut(t *testing.T) {
+	t.Parallel()
+	second := strings.Replace(delta(`{"content":"x"}`), `"index":0`, `"index":1`, 1)
+	for name, c := range map[string]struct{ chunk, want string }{
+		"annotations":     {delta(`{"content":"x","annotations":[{"type":"url_citation","url_citation":{"url":"https://x"}}]}`), "annotation_dropped"},
+		"none":            {delta(`{"content":"x","annotations":[]}`), ""},
+		"a second choice": {second, "choice_dropped"},
+	} {
+		_, sum, err := streamed(t, "", c.chunk, delta(`{"content":"y"}`), end("stop", ""))
+		if got := strings.Join(sum.Warnings, " "); err != nil || got != c.want {
+			t.Errorf("%s: got %v and the warnings %q, want %q", name, err, got, c.want)
+		}
+	}
+}
+
 // said is what a message comes to.
 func said(m *messagestest.Message) string {
 	content := m.Content

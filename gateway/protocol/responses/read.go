@@ -79,6 +79,8 @@ func (r *reader) readChunk(f *wire.Frame) (failure []byte, err error) {
 			if err := r.readChoice(f, c); err != nil {
 				return nil, err
 			}
+		} else if c.Says || c.Acts {
+			r.machine.summary.Warn("choice_dropped")
 		}
 	}
 	return nil, r.machine.tooLarge()
