@@ -96,7 +96,8 @@ func (r *reader) readChoice(f *wire.Frame, c *wire.Choice) error {
 	if c.Reason != "" {
 		r.answer.finish = c.Reason
 		if !f.Whole {
-			r.answer.end()
+			_, err := r.answer.end()
+			return err
 		}
 	}
 	return nil
