@@ -57,7 +57,8 @@ type Request struct {
 	ownTools ownTools
 	source   *gateway.Source
 	chat     []byte
-	said     int // how many events Queue has written
+	lost     bool // reasoning of another model's is not in what the source has
+	said     int  // how many events Queue has written
 }
 
 // Parse reads the body of a request and checks what can be checked of it alone. The error is a

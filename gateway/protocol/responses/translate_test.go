@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/callgate/callgate/gateway"
 	"github.com/callgate/callgate/gateway/protocol/responses"
 )
 
@@ -164,6 +165,28 @@ func TestManyWarnings(t *testing.T) {
 	}
 	if w := parse(t, `{"model":"m",`+odd.String()+`"input":"x"}`).Warnings(); len(w) != 25 || w[0] != "dropped:odd0" || w[24] != "more" {
 		t.Errorf("got the warnings %q", w)
+	}
+}
+
+// TestWarningsOfNative holds what is said of a request that an upstream of the API gets: nothing of what it takes,
+// and that it gets no reasoning which this gateway has sealed.
+func TestWarningsOfNative(t *testing.T) {
+	t.Parallel()
+	for reasoning, want := range map[string][]string{
+		``: nil,
+		`{"type":"reasoning","encrypted_content":"gAAA","summary":[]},`:     nil,
+		`{"type":"reasoning","encrypted_content":"cg1.AAAA","summary":[]},`: {"item_dropped:reasoning"},
+	} {
+		r := parse(t, `{"model":"m","unheard_of":1,"input":[`+reasoning+`{"role":"user","content":"x"}],"tools":[{"type":"web_search"}]}`)
+		req, err := gateway.ParseRequest(r.Chat())
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Source = r.Source()
+		body, _ := req.Native(responses.Name)
+		if got := r.Warnings(); len(got) != len(want) || len(want) > 0 && !reflect.DeepEqual(got, want) || strings.Contains(string(body), "cg1.") || !strings.Contains(string(body), "unheard_of") {
+			t.Errorf("%q: got the warnings %q of %s, want %q", reasoning, got, body, want)
+		}
 	}
 }
 
