@@ -3,7 +3,6 @@ package run
 import (
 	"bytes"
 	"encoding/json"
-	"math"
 	"strconv"
 
 	"github.com/callgate/callgate/gateway/wire"
@@ -58,10 +57,8 @@ func addValues(a, b []byte, depth int) []byte {
 	case a[0] == '{' && b[0] == '{' && depth > 0:
 		return addObjects(a, b, depth-1)
 	}
-	if m, err := strconv.ParseInt(string(a), 10, 64); err == nil {
-		if n, err := strconv.ParseInt(string(b), 10, 64); err == nil && (n < 0 || m <= math.MaxInt64-n) && (n > 0 || m >= math.MinInt64-n) {
-			return strconv.AppendInt(nil, m+n, 10)
-		}
+	if sum, ok := addWhole(a, b); ok {
+		return strconv.AppendInt(nil, sum, 10)
 	}
 	if m, err := strconv.ParseFloat(string(a), 64); err == nil {
 		if n, err := strconv.ParseFloat(string(b), 64); err == nil {
@@ -69,4 +66,15 @@ func addValues(a, b []byte, depth int) []byte {
 		}
 	}
 	return bytes.Clone(b)
+}
+
+// addWhole adds two whole numbers whose sum is one of 64 bits.
+func addWhole(a, b []byte) (sum int64, ok bool) {
+	m, err := strconv.ParseInt(string(a), 10, 64)
+	if err != nil {
+		return 0, false
+	}
+	n, err := strconv.ParseInt(string(b), 10, 64)
+	sum = m + n
+	return sum, err == nil && (sum > m) == (n > 0)
 }

@@ -141,6 +141,24 @@ func (s *shaper) elements(at wire.Span, list *elements, depth int) {
 	if at.Empty() || s.text[at.Start] != '{' || depth == 0 || !s.afford(at, depth) {
 		return
 	}
+	s.ownElements(at, list)
+	if target, ok := s.resolve(wire.Unquote(s.find(at, "$ref").Of(s.text))); ok {
+		s.elements(target, list, depth-1)
+	}
+	s.each(s.find(at, "allOf"), func(sub wire.Span) { s.elements(sub, list, depth-1) })
+	for _, key := range [...]string{"anyOf", "oneOf"} {
+		tuples, open := list.tuples, false
+		s.each(s.find(at, key), func(sub wire.Span) {
+			before, had := list.tuples, len(list.all)
+			s.elements(sub, list, depth-1)
+			open = open || list.tuples == before && len(list.all) == had && s.mayBeArray(sub, depth-1)
+		})
+		list.open = list.open || open && list.tuples > tuples
+	}
+}
+
+// ownElements adds the schemas of elements that stand in the schema at a place itself.
+func (s *shaper) ownElements(at wire.Span, list *elements) {
 	prefix, items := s.find(at, "prefixItems"), s.find(at, "items")
 	if prefix.Empty() && !items.Empty() && s.text[items.Start] == '[' { // as it was called before
 		prefix, items = items, s.find(at, "additionalItems")
@@ -154,19 +172,6 @@ func (s *shaper) elements(at wire.Span, list *elements, depth int) {
 		}
 	case !items.Empty():
 		list.all = append(list.all, items)
-	}
-	if target, ok := s.resolve(wire.Unquote(s.find(at, "$ref").Of(s.text))); ok {
-		s.elements(target, list, depth-1)
-	}
-	s.each(s.find(at, "allOf"), func(sub wire.Span) { s.elements(sub, list, depth-1) })
-	for _, key := range [...]string{"anyOf", "oneOf"} {
-		tuples, open := list.tuples, false
-		s.each(s.find(at, key), func(sub wire.Span) {
-			before, had := list.tuples, len(list.all)
-			s.elements(sub, list, depth-1)
-			open = open || list.tuples == before && len(list.all) == had && s.mayBeArray(sub, depth-1)
-		})
-		list.open = list.open || open && list.tuples > tuples
 	}
 }
 
@@ -219,38 +224,50 @@ func (s *shaper) prune() {
 	for again := true; again; {
 		again = false
 		for i := len(s.order) - 1; i >= 0; i-- {
-			shape := s.order[i]
-			use := shape.Typed() || useful[shape.Elements] || useful[shape.Others]
-			for _, element := range shape.Prefix {
-				use = use || useful[element]
-			}
-			for _, member := range shape.Members {
-				use = use || useful[member]
-			}
-			if use && !useful[shape] {
+			if shape := s.order[i]; !useful[shape] && isUseful(shape, useful) {
 				useful[shape], again = true, true
 			}
 		}
 	}
 	for _, shape := range s.order {
-		if !useful[shape.Others] {
-			shape.Others = nil
+		prune(shape, useful)
+	}
+}
+
+// isUseful reports whether a shape can be given a type, or leads to one that is useful.
+func isUseful(shape *repair.Shape, useful map[*repair.Shape]bool) bool {
+	if shape.Typed() || useful[shape.Elements] || useful[shape.Others] {
+		return true
+	}
+	for _, member := range shape.Members {
+		if useful[member] {
+			return true
 		}
-		for name, member := range shape.Members {
-			if shape.Others == nil && !useful[member] {
-				delete(shape.Members, name)
-			}
+	}
+	return slices.ContainsFunc(shape.Prefix, func(element *repair.Shape) bool { return useful[element] })
+}
+
+// prune takes out what a shape leads to that is not useful.
+func prune(shape *repair.Shape, useful map[*repair.Shape]bool) {
+	if !useful[shape.Others] {
+		shape.Others = nil
+	}
+	for name, member := range shape.Members {
+		if shape.Others == nil && !useful[member] {
+			delete(shape.Members, name)
 		}
-		if !useful[shape.Elements] {
-			shape.Elements = nil
+	}
+	if !useful[shape.Elements] {
+		shape.Elements = nil
+	}
+	left := shape.Elements != nil
+	for i, element := range shape.Prefix {
+		if !useful[element] {
+			shape.Prefix[i] = nil
 		}
-		for i, element := range shape.Prefix {
-			if !useful[element] {
-				shape.Prefix[i] = nil
-			}
-		}
-		if shape.Elements == nil && !slices.ContainsFunc(shape.Prefix, func(e *repair.Shape) bool { return e != nil }) {
-			shape.Prefix = nil
-		}
+		left = left || shape.Prefix[i] != nil
+	}
+	if !left {
+		shape.Prefix = nil
 	}
 }
