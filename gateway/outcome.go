@@ -170,7 +170,22 @@ func (o *Outcome) WasCut() bool { return IsCut(o.Finish) }
 
 // IsCut reports whether a finish reason says that a choice was cut short.
 func IsCut(finish string) bool {
-	return CutBy(finish) != "" || containsAny(strings.ToLower(finish), "error", "abort")
+	return CutBy(finish) != "" || isGivenUp(finish)
+}
+
+// isGivenUp reports whether a finish reason says that the server has ended an answer that it could not go on with:
+// OpenRouter's error, vLLM's abort, DeepSeek's insufficient_system_resource.
+func isGivenUp(finish string) bool {
+	return containsAny(strings.ToLower(finish), "error", "abort", "insufficient")
+}
+
+// GivenUp is the error of an answer whose finish reason says so, nil for any other. Protocols have it that pass
+// no finish reason on and have no word for such an end of their own.
+func GivenUp(finish string) *Error {
+	if CutBy(finish) != "" || !isGivenUp(finish) {
+		return nil
+	}
+	return &Error{Kind: Unavailable, Code: "upstream_cut", Message: "The upstream has not ended its answer (finish_reason \"" + ExcerptOf(finish, 40) + "\")."}
 }
 
 // CutBy is what has cut an answer short, by its finish reason in any server's words: "length",

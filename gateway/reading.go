@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"bytes"
+	"strconv"
 
 	"github.com/callgate/callgate/gateway/internal/conversation"
 	"github.com/callgate/callgate/gateway/internal/ledger"
@@ -70,6 +71,15 @@ func (r *Reading) Ledger() *ledger.Ledger {
 func (r *Reading) WantsUsage() bool {
 	at := r.body.Places().StreamOptions
 	return !at.IsNull(r.body.text) && r.body.text[at.Start] == '{' && string(wire.Find(r.body.text, at, "include_usage").Of(r.body.text)) == "true"
+}
+
+// Choices is how many answers are asked for at once, at most [wire.MaxChoices]; 1 where the request does not say.
+func (r *Reading) Choices() int {
+	n, err := strconv.Atoi(string(r.body.Places().N.Of(r.body.text)))
+	if err != nil { // it is not there, or no number that an upstream would take
+		return 1
+	}
+	return min(max(n, 1), wire.MaxChoices)
 }
 
 // HasMessages reports whether there is an array of messages.

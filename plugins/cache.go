@@ -125,7 +125,7 @@ type code struct {
 	cache   wazero.CompilationCache
 	from    string // CodeKept and the like
 	entry   string // where it is kept, or will be; "": nowhere
-	staging string // where it is until then; "": nowhere
+	staging string // where it is until then, or this process's links to it; "": nowhere
 	id      string
 }
 
@@ -143,9 +143,12 @@ func (s *codeStore) open(ctx context.Context, wasm []byte, trusted bool) (*code,
 	c := &code{store: s, from: CodeKept, id: moduleID(wasm)}
 	if s.dir != "" {
 		c.entry = filepath.Join(s.dir, keptPrefix+s.library, c.id)
-		if err := s.whole(c.entry, c.id); err == nil {
+		dir, err := c.borrow()
+		if err == nil {
 			_ = os.Chtimes(c.entry, time.Time{}, time.Now()) // see prune
-			c.cache, err = openLibrary(c.entry)
+			if c.cache, err = openLibrary(dir); err != nil {
+				c.discard()
+			}
 			return c, err
 		} else if exists(c.entry) {
 			s.log.Warn("compiled code in the cache is damaged; it is thrown away and compiled again", "entry", c.entry, "reason", err)
@@ -186,6 +189,52 @@ func (s *codeStore) open(ctx context.Context, wasm []byte, trusted bool) (*code,
 	return c, nil
 }
 
+// borrow checks the entry, and returns the directory that it is to be read from: one of this process's own, with
+// links to the files. Another process that prunes the cache meanwhile, or throws the entry away, does not
+// take them from there; wazero would then compile in this process, whoever the module is from. Where the
+// file system has no links, it is the entry itself.
+func (c *code) borrow() (dir string, err error) {
+	if !exists(c.entry) {
+		return "", fs.ErrNotExist
+	}
+	dir = c.entry
+	if own, err := os.MkdirTemp(c.store.dir, stagingPrefix); err == nil {
+		c.staging, dir = own, own
+		err := link(c.entry, own)
+		if e, ok := errors.AsType[*os.LinkError](err); ok && !errors.Is(e, fs.ErrNotExist) {
+			c.discard()
+			dir = c.entry
+		} else if err != nil {
+			c.discard()
+			return "", err
+		}
+	}
+	if err := c.store.whole(dir, c.id); err != nil {
+		c.discard()
+		return "", err
+	}
+	return dir, nil
+}
+
+// link makes links to the files of an entry.
+func link(entry, to string) error {
+	library, err := only(entry)
+	if err != nil {
+		return err
+	}
+	key, err := only(filepath.Join(entry, library))
+	if err != nil {
+		return err
+	}
+	if err := os.Mkdir(filepath.Join(to, library), 0o700); err != nil {
+		return err
+	}
+	if err := os.Link(filepath.Join(entry, library, key), filepath.Join(to, library, key)); err != nil {
+		return err
+	}
+	return os.Link(filepath.Join(entry, sumFile), filepath.Join(to, sumFile))
+}
+
 // compile makes the module of a runtime that has the cache, and keeps what is new.
 func (c *code) compile(ctx context.Context, rt wazero.Runtime, wasm []byte) (wazero.CompiledModule, error) {
 	defer c.discard()
@@ -199,7 +248,7 @@ func (c *code) compile(ctx context.Context, rt wazero.Runtime, wasm []byte) (waz
 	switch {
 	case err != nil && c.from == CodeKept:
 		c.store.drop(c.entry) // it is as it was written, and wazero cannot read it
-	case err == nil && c.staging != "" && c.entry != "":
+	case err == nil && c.from != CodeKept && c.staging != "" && c.entry != "":
 		if err := c.keep(); err != nil {
 			c.store.log.Warn("compiled code cannot be cached", "dir", c.store.dir, "error", err)
 		}

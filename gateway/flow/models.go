@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/callgate/callgate/gateway"
 	"github.com/callgate/callgate/gateway/internal/attempt"
@@ -67,5 +68,20 @@ func (m *models) has(ctx context.Context, name string) bool {
 func (m *models) missing(model string) error {
 	ended, cancel := context.WithCancel(context.Background())
 	cancel()
+	for prefix, t := range m.direct {
+		if strings.EqualFold(model, prefix) {
+			return routing.OnlyProvider(model, prefix, m.examples(ended, t.Provider))
+		}
+	}
 	return routing.NoModel(model, m.list(ended))
+}
+
+// examples are the first models of a provider, in its own order, which begins with the plainest.
+func (m *models) examples(ctx context.Context, provider string) []string {
+	const some = 3
+	if slices.Contains(m.unlisted, provider) {
+		return nil
+	}
+	all := m.engine.Models(ctx, provider)
+	return all[:min(len(all), some)]
 }

@@ -33,6 +33,9 @@ func compare(a, b sums, skip func(tool uint16) bool) (ea, eb estimate) {
 			continue
 		}
 		ka, kb := float64(ca.n()), float64(cb.n())
+		if ka == 0 || kb == 0 { // another gateway may tell of none
+			continue
+		}
 		w := ka * kb / (ka + kb)
 		total, nA, nB = total+w, nA+ka, nB+kb
 		sumA, sumB = sumA+w*ca.score(), sumB+w*cb.score()

@@ -12,7 +12,9 @@ type Shape struct {
 	// Others are those of an object that no name of Members is, nil if nothing in them can be given a
 	// type. Where it is not, Members has all names.
 	Others *Shape
-	// Elements are those of an array, nil if nothing in them can be given a type.
+	// Prefix are the first elements of an array, where each has a shape of its own.
+	Prefix []*Shape
+	// Elements are those of an array behind Prefix, nil if nothing in them can be given a type.
 	Elements *Shape
 }
 
@@ -25,7 +27,15 @@ func (s *Shape) inside(first byte) bool {
 	case s == nil:
 		return false
 	case first == '[':
-		return s.Elements != nil
+		return s.Elements != nil || len(s.Prefix) > 0
 	}
 	return len(s.Members) > 0 || s.Others != nil
+}
+
+// element is the shape of the nth element of an array.
+func (s *Shape) element(n int) *Shape {
+	if n < len(s.Prefix) {
+		return s.Prefix[n]
+	}
+	return s.Elements
 }

@@ -35,12 +35,15 @@ type Typer struct {
 	held  []byte // a string that may be given its type
 	out   []byte
 	inner *object // checks what a string held
+	// within gives the types in what a string held, which is text of its own.
+	within *Typer
 }
 
 // level is an object or array that is open.
 type level struct {
 	shape *Shape
 	array bool
+	begun int // elements
 }
 
 // value is what is known of the value that comes or is read.
@@ -88,7 +91,7 @@ const (
 // known. root is what its schema says of what is in them, or nil. maxDepth is how deep
 // a value may nest that a string holds; less than 1 means [abi.DefaultMaxDepth].
 func (t *Typer) Begin(tool *abi.Tool, root *Shape, maxDepth int) {
-	*t = Typer{tool: tool, root: root, maxDepth: maxDepth, levels: t.levels[:0], key: t.key[:0], held: t.held[:0], out: t.out[:0], inner: t.inner}
+	*t = Typer{tool: tool, root: root, maxDepth: maxDepth, levels: t.levels[:0], key: t.key[:0], held: t.held[:0], out: t.out[:0], inner: t.inner, within: t.within}
 }
 
 // Changed reports whether a string was given its type.
@@ -238,7 +241,7 @@ func (t *Typer) open(c byte) {
 		t.skipped = 1
 		return
 	}
-	t.levels = append(t.levels, level{shape, c == '['})
+	t.levels = append(t.levels, level{shape: shape, array: c == '['})
 	t.begin()
 }
 
@@ -250,7 +253,8 @@ func (t *Typer) begin() {
 	t.place, t.key, t.value = beforeKey, t.key[:0], value{}
 	if l := &t.levels[len(t.levels)-1]; l.array {
 		if t.place = beforeValue; l.shape != nil {
-			t.shape = l.shape.Elements
+			t.shape = l.shape.element(l.begun)
+			l.begun++
 		}
 	}
 }
@@ -307,11 +311,25 @@ func (t *Typer) retype() {
 	value, ok := typed.String(t.held, t.types(), t.maxDepth)
 	if ok && (!t.strict || t.acceptable(value)) {
 		t.changed = true
-		t.out = append(t.out, value...)
+		t.out = append(t.out, t.inside(value)...)
 	} else {
 		t.out = append(t.out, t.held...)
 	}
 	t.held = t.held[:0]
+}
+
+// inside is a value that a string held, in which strings are given their types too.
+func (t *Typer) inside(value []byte) []byte {
+	depth := depthOr(t.maxDepth) - len(t.levels)
+	if !t.shape.inside(value[0]) || depth < 1 {
+		return value
+	}
+	if t.within == nil {
+		t.within = new(Typer)
+	}
+	t.within.Begin(nil, t.shape, depth)
+	t.within.strict = t.strict
+	return t.within.Read(value, nil)
 }
 
 // acceptable reports whether a value that a string held is one that all parsers read

@@ -73,8 +73,9 @@ func TestTyperInside(t *testing.T) {
 	tree := &repair.Shape{Types: abi.Object, Members: map[string]*repair.Shape{"n": number}}
 	tree.Members["more"] = &repair.Shape{Types: abi.Array, Elements: tree}
 	root := &repair.Shape{Members: map[string]*repair.Shape{"n": number, "o": tree, "list": {Types: abi.Array, Elements: number},
-		"any": {Types: abi.Object, Others: number, Members: map[string]*repair.Shape{"s": {Types: abi.String}}}}}
-	tool := &abi.Tool{Params: []abi.Param{{Name: "n", Types: abi.Integer}, {Name: "o", Types: abi.Object}, {Name: "list", Types: abi.Array}}}
+		"pair": {Types: abi.Array, Prefix: []*repair.Shape{nil, number}, Elements: number},
+		"any":  {Types: abi.Object, Others: number, Members: map[string]*repair.Shape{"s": {Types: abi.String}}}}}
+	tool := &abi.Tool{Params: []abi.Param{{Name: "n", Types: abi.Integer}, {Name: "o", Types: abi.Object}, {Name: "list", Types: abi.Array}, {Name: "pair", Types: abi.Array}}}
 	for _, c := range []struct{ name, in, out, heard string }{
 		{"a member", `{"o":{"n":"3","s":"4"},"n":"5"}`, `{"o":{"n":3,"s":"4"},"n":5}`, `o{ n" `},
 		{"elements", `{"list":["3", 4, "x", ["5"]], "n": 1}`, `{"list":[3, 4, "x", ["5"]], "n": 1}`, `list[ n1 `},
@@ -82,7 +83,11 @@ func TestTyperInside(t *testing.T) {
 		{"what nobody describes", `{"x":{"n":"3"},"o":{"x":{"n":"3"},"n":"4"}}`, `{"x":{"n":"3"},"o":{"x":{"n":"3"},"n":4}}`, `?{ o{ `},
 		{"another value than was said", `{"o":["3"],"list":{"n":"3"},"n":"4"}`, `{"o":["3"],"list":{"n":"3"},"n":4}`, `o[ list{ n" `},
 		{"strings with brackets", `{"o":{"s":"}","n":"3"},"s":"a"}`, `{"o":{"s":"}","n":3},"s":"a"}`, `o{ ?" <a"> `},
-		{"a string that holds the value", `{"o":"{\"n\":\"3\"}","n":"4"}`, `{"o":{"n":"3"},"n":4}`, `o" n" `},
+		{"a string that holds the value", `{"o":"{\"n\":\"3\",\"s\":\"4\"}","n":"4"}`, `{"o":{"n":3,"s":"4"},"n":4}`, `o" n" `},
+		{"strings within strings", `{"o":"{\"more\":\"[{\\\"n\\\":\\\"3\\\"}]\"}","list":"[\"1\", 2]"}`, `{"o":{"more":[{"n":3}]},"list":[1, 2]}`, `o" list" `},
+		{"a string with another value", `{"o":"[{\"n\":\"3\"}]","list":"{\"n\":\"3\"}"}`, `{"o":"[{\"n\":\"3\"}]","list":"{\"n\":\"3\"}"}`, `o" list" `},
+		{"by place", `{"pair":["1","2","3",["4"]],"n":"5"}`, `{"pair":["1",2,3,["4"]],"n":5}`, `pair[ n" `},
+		{"by place, in a string", `{"pair":"[\"1\",\"2\"]","n":"5"}`, `{"pair":["1",2],"n":5}`, `pair" n" `},
 		{"members of any name", `{"any":{"x":"3","s":"4","y":"z"},"x":"5"}`, `{"any":{"x":3,"s":"4","y":"z"},"x":"5"}`, `?{ ?" <5"> `},
 		{"an array", `["3"]`, `["3"]`, ``},
 	} {

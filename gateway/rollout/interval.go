@@ -37,5 +37,9 @@ func Needed(p, q float64) int {
 	if d == 0 {
 		return 0
 	}
-	return int(math.Ceil((z + zPower) * (z + zPower) * (p*(1-p) + q*(1-q)) / (d * d)))
+	return max(fewest, int(math.Ceil((z+zPower)*(z+zPower)*(p*(1-p)+q*(1-q))/(d*d))))
 }
+
+// fewest is how many requests it takes until the intervals of none and of all of them part, which no other
+// difference does before.
+const fewest = 4 // the first above z*z

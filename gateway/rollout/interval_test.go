@@ -48,13 +48,23 @@ func TestWilsonOfNothing(t *testing.T) {
 	}
 }
 
+// TestFewest holds that the intervals of none and of all part at what Needed says, and not before.
+func TestFewest(t *testing.T) {
+	t.Parallel()
+	for n := range 10 {
+		if parted := Wilson(0, n).High < Wilson(n, n).Low; parted != (n >= Needed(0, 1)) {
+			t.Errorf("with %d requests the intervals are apart: %t", n, parted)
+		}
+	}
+}
+
 // TestNeeded compares how many requests are needed with the numbers that are published for them.
 func TestNeeded(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		p, q float64
 		want int
-	}{{0.05, 0.10, 432}, {0.02, 0.05, 586}, {0.02, 0.04, 1139}, {0.01, 0.02, 2316}, {0.04, 0.02, 1139}, {0.5, 0.5, 0}} {
+	}{{0.05, 0.10, 432}, {0.02, 0.05, 586}, {0.02, 0.04, 1139}, {0.01, 0.02, 2316}, {0.04, 0.02, 1139}, {0.5, 0.5, 0}, {0, 1, 4}, {1, 0, 4}, {0.01, 0.99, 4}} {
 		if got := Needed(tt.p, tt.q); got != tt.want {
 			t.Errorf("%.2f against %.2f: got %d, want %d", tt.p, tt.q, got, tt.want)
 		}

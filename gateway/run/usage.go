@@ -3,7 +3,6 @@ package run
 import (
 	"bytes"
 	"encoding/json"
-	"slices"
 	"strconv"
 
 	"github.com/callgate/callgate/gateway/wire"
@@ -28,17 +27,20 @@ const maxUsageDepth = 4
 
 // addObjects adds the numbers of b to those of a. Of what is no number that of b counts.
 func addObjects(a, b []byte, depth int) []byte {
+	others := map[string]wire.Span{}
+	wire.Members(b, 0, func(key []byte, v wire.Span) bool {
+		others[string(key)] = v
+		return true
+	})
 	out := []byte{'{'}
-	var seen []string
 	wire.Members(a, 0, func(key []byte, v wire.Span) bool {
 		name := string(key)
-		seen = append(seen, name)
-		other := wire.Find(b, wire.Span{End: len(b)}, name)
-		out = append(wire.AppendKey(out, name), addValues(v.Of(a), other.Of(b), depth)...)
+		out = append(wire.AppendKey(out, name), addValues(v.Of(a), others[name].Of(b), depth)...)
+		delete(others, name)
 		return true
 	})
 	wire.Members(b, 0, func(key []byte, v wire.Span) bool {
-		if name := string(key); !slices.Contains(seen, name) {
+		if name := string(key); others[name] == v {
 			out = append(wire.AppendKey(out, name), v.Of(b)...)
 		}
 		return true
@@ -55,10 +57,8 @@ func addValues(a, b []byte, depth int) []byte {
 	case a[0] == '{' && b[0] == '{' && depth > 0:
 		return addObjects(a, b, depth-1)
 	}
-	if m, err := strconv.ParseInt(string(a), 10, 64); err == nil {
-		if n, err := strconv.ParseInt(string(b), 10, 64); err == nil {
-			return strconv.AppendInt(nil, m+n, 10)
-		}
+	if sum, ok := addWhole(a, b); ok {
+		return strconv.AppendInt(nil, sum, 10)
 	}
 	if m, err := strconv.ParseFloat(string(a), 64); err == nil {
 		if n, err := strconv.ParseFloat(string(b), 64); err == nil {
@@ -66,4 +66,15 @@ func addValues(a, b []byte, depth int) []byte {
 		}
 	}
 	return bytes.Clone(b)
+}
+
+// addWhole adds two whole numbers whose sum is one of 64 bits.
+func addWhole(a, b []byte) (sum int64, ok bool) {
+	m, err := strconv.ParseInt(string(a), 10, 64)
+	if err != nil {
+		return 0, false
+	}
+	n, err := strconv.ParseInt(string(b), 10, 64)
+	sum = m + n
+	return sum, err == nil && (sum > m) == (n > 0)
 }

@@ -174,3 +174,13 @@ func oddCount(b []byte) (int, Fault) {
 	}
 	return int(x), 0
 }
+
+// Count reads one count, however it is written; ok is false for what is none, and for what is negative or more
+// than any answer has.
+func Count(b []byte) (n int, ok bool) {
+	if n, ok := digits(b); ok {
+		return n, true
+	}
+	n, fault := oddCount(b)
+	return n, fault == 0 && len(b) > 0 && string(b) != "null"
+}

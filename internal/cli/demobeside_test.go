@@ -36,3 +36,22 @@ func TestDemoBeside(t *testing.T) {
 		})
 	}
 }
+
+// TestDemoAlone names the demo where a model is meant: the error tells how its models are named, the plainest first.
+func TestDemoAlone(t *testing.T) {
+	t.Parallel()
+	for name, row := range map[string]struct{ config, model, says string }{
+		"listed":        {"providers: {demo: {type: demo}}", "demo", `The model \"demo\" does not exist. Models of the provider \"demo\" are named demo/MODEL: demo/hermes, demo/longcat, demo/ernie45. GET /v1/models lists all names.`},
+		"other case":    {"providers: {demo: {type: demo}}", "Demo", `are named demo/MODEL: demo/hermes`},
+		"not listed":    {"providers: {up: {type: openai, base_url: \"http://127.0.0.1:1\"}}\nmodels: {mine: {targets: [{provider: up}]}}\n", "demo", `are named demo/MODEL."`},
+		"an upstream's": {"providers: {up: {type: openai, base_url: \"http://127.0.0.1:1\"}}\nmodels: {mine: {targets: [{provider: up}]}}\n", "up", `Models of the provider \"up\" are named up/MODEL."`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			out := serve(t, row.config).chat(`{"model":"` + row.model + `","messages":[{"role":"user","content":"x"}]}`)
+			if out.status != http.StatusNotFound || !strings.Contains(out.body, row.says) || !strings.Contains(out.body, "model_not_found") {
+				t.Errorf("got status %d and %s, want it to say %s", out.status, out.body, row.says)
+			}
+		})
+	}
+}

@@ -1,6 +1,10 @@
 package anthropic
 
-import "strconv"
+import (
+	"strconv"
+
+	tokens "github.com/callgate/callgate/gateway/usage"
+)
 
 // usage is what an answer says about its tokens. A stream says it in pieces, of which
 // the later ones count.
@@ -36,9 +40,18 @@ func (u *usage) empty() bool { return len(u.known) == 0 && len(u.others) == 0 }
 
 // write gives the usage in OpenAI's form, whose prompt_tokens hold those that were
 // read from the cache and written to it; Anthropic counts the three apart. What
-// OpenAI has no name for stands beside, as it came.
+// OpenAI has no name for stands beside, as it came. So does a count that is none, since
+// the 0 in its place is not to be believed.
 func (u *usage) write() value {
-	count := func(name string) int { return number(u.known[name]) }
+	var odd object
+	count := func(name string) int {
+		n, ok := tokens.Count(u.known[name])
+		if !ok && u.known[name] != nil {
+			odd.set(name, u.known[name])
+			return 0
+		}
+		return n
+	}
 	read, written := count("cache_read_input_tokens"), count("cache_creation_input_tokens")
 	prompt, completion := count("input_tokens")+read+written, count("output_tokens")
 
@@ -52,6 +65,7 @@ func (u *usage) write() value {
 		details.set("cache_creation_tokens", digits(written))
 		o.set("prompt_tokens_details", details.close())
 	}
+	o = append(o, odd.inner()...)
 	u.others.set(&o)
 	return o.close()
 }

@@ -38,7 +38,7 @@ func (p *Provider) Chat(ctx context.Context, model string, req *gateway.Request)
 		return nil, err
 	}
 	if resp.Stream != nil {
-		return &stream{header: resp.Header, withheld: resp.Withheld, upstream: resp.Stream, warnings: a.warnings}, nil
+		return &stream{header: resp.Header, withheld: resp.Withheld, upstream: resp.Stream, warnings: a.warnings, choices: choices{asked: req.Reading.Choices()}}, nil
 	}
 	return &upstream.Whole{Head: resp.Header, Data: resp.Data, Warn: a.warnings, Held: resp.Withheld}, nil
 }

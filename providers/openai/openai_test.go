@@ -266,7 +266,7 @@ func TestCauseOfTheCaller(t *testing.T) {
 	}
 }
 
-// TestSeveralChoices holds that a stream is complete when all choices that have begun are: each has a finish
+// TestSeveralChoices holds that a stream without its end marker is complete when all choices are that were asked for or have begun: each has a finish
 // reason of its own.
 func TestSeveralChoices(t *testing.T) {
 	t.Parallel()
@@ -277,11 +277,16 @@ func TestSeveralChoices(t *testing.T) {
 	for _, tt := range []struct {
 		name, stream string
 		cut          bool
+		n            string // what the client asks for
 	}{
-		{"one of two", chunk(0, "null") + chunk(1, "null") + chunk(0, `"stop"`), true},
-		{"one behind the other, cut", chunk(0, "null") + chunk(0, `"stop"`) + chunk(1, "null"), true},
-		{"one behind the other", chunk(0, "null") + chunk(0, `"stop"`) + chunk(1, "null") + chunk(1, `"length"`), false},
-		{"something behind the finish reason", chunk(0, "null") + chunk(0, `"stop"`) + later, false},
+		{name: "two asked for, and the second never begins", stream: chunk(0, `"stop"`), cut: true, n: "2"},
+		{name: "two asked for, and the second never begins, but it is the end", stream: chunk(0, `"stop"`) + "data: [DONE]\n\n", n: "2"},
+		{name: "two asked for, one behind the other", stream: chunk(0, `"stop"`) + chunk(1, `"stop"`), n: "2"},
+		{name: "an odd number", stream: chunk(0, `"stop"`), n: `"two"`},
+		{name: "one of two", stream: chunk(0, "null") + chunk(1, "null") + chunk(0, `"stop"`), cut: true},
+		{name: "one behind the other, cut", stream: chunk(0, "null") + chunk(0, `"stop"`) + chunk(1, "null"), cut: true},
+		{name: "one behind the other", stream: chunk(0, "null") + chunk(0, `"stop"`) + chunk(1, "null") + chunk(1, `"length"`)},
+		{name: "something behind the finish reason", stream: chunk(0, "null") + chunk(0, `"stop"`) + later},
 	} {
 		url := serve(t, func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "text/event-stream")
@@ -291,7 +296,15 @@ func TestSeveralChoices(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = readAll(t, p, mustRequest(t, true))
+		body := `{"model":"m","stream":true,"messages":[{"role":"user","content":"x"}]}`
+		if tt.n != "" {
+			body = strings.Replace(body, "{", `{"n":`+tt.n+`,`, 1)
+		}
+		req, err := gateway.ParseRequest([]byte(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = readAll(t, p, req)
 		if cut := err != nil && gateway.AsError(err).Code == "upstream_cut"; cut != tt.cut || err != nil && !cut {
 			t.Errorf("%s: got %v, want cut %v", tt.name, err, tt.cut)
 		}

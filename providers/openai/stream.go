@@ -71,14 +71,17 @@ func (s *stream) Next() (*gateway.Frame, error) {
 	s.shape.Read(f, b.Raw, data)
 	f.More = s.upstream.Buffered()
 	if s.choices.read(f) {
-		s.upstream.Finished(s.choices.over())
+		s.upstream.Finished(s.choices.complete())
 	}
 	return f, nil
 }
 
 // choices are those of a stream: which have begun, and which have a finish reason, by their index below
 // [wire.MaxChoices].
-type choices struct{ begun, ended [wire.MaxChoices]bool }
+type choices struct {
+	begun, ended [wire.MaxChoices]bool
+	asked, over  int // how many the client wants, and how many have ended
+}
 
 // read notes what a chunk says of choices, and reports whether it has any.
 func (c *choices) read(f *wire.Frame) (any bool) {
@@ -89,10 +92,13 @@ func (c *choices) read(f *wire.Frame) (any bool) {
 			continue
 		}
 		c.begun[at], any = true, true
-		c.ended[at] = c.ended[at] || list[i].Reason != ""
+		if list[i].Reason != "" && !c.ended[at] {
+			c.ended[at] = true
+			c.over++
+		}
 	}
 	return any
 }
 
-// over reports whether nothing is missing of any choice.
-func (c *choices) over() bool { return c.begun == c.ended }
+// complete reports whether nothing is missing of any choice, be it that it has not even begun.
+func (c *choices) complete() bool { return c.over >= c.asked && c.begun == c.ended }

@@ -2,6 +2,7 @@ package amend
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/callgate/callgate/gateway"
@@ -33,6 +34,8 @@ func (p History) Apply(_ context.Context, r *gateway.Request, _ *gateway.Attempt
 	a.Repairs = repairs
 	switch {
 	case p.Mode == gateway.Report:
+	case errors.Is(err, history.ErrTooMany):
+		a.Warnings = []string{"history_too_large"}
 	case err != nil:
 		return a, &gateway.Error{Kind: gateway.Invalid, Param: "messages", Err: err, Message: fmt.Sprintf(
 			"messages: earlier calls have more than %d MiB of arguments that are no JSON objects and cannot be repaired. Leave those calls out, or their arguments.", history.MaxKept>>20)}

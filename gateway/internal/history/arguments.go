@@ -77,6 +77,9 @@ func (r *repairer) keep(size int, text iter.Seq[[]byte]) (value []byte, needed b
 // arguments are that are repaired.
 const MaxKept = 4 << 20
 
+// ErrTooMany is for a conversation of more calls and results than are looked at.
+var ErrTooMany = errors.New("history: more than 262,144 calls and results")
+
 // ErrTooLong is for a conversation with more broken arguments than MaxKept.
 var ErrTooLong = errors.New("history: more than 4 MiB of arguments are no JSON objects")
 

@@ -54,7 +54,7 @@ type Fix func(text []byte) (fixed []byte, ok bool)
 //
 // Time and memory are linear in it. A text of nothing but the shortest calls,
 // the worst, grows by a factor of fourteen. A conversation of more than 262,144 calls
-// and results is left as it is.
+// and results is left as it is: the error is ErrTooMany.
 func Repair(c *conversation.Conversation, needs Needs, fix Fix) (edits []wire.Edit, repairs map[string]int, err error) {
 	if needs == (Needs{}) {
 		return nil, nil, nil
@@ -62,7 +62,7 @@ func Repair(c *conversation.Conversation, needs Needs, fix Fix) (edits []wire.Ed
 	r := repairer{text: c.Text, needs: needs, fix: fix, ids: map[string]known{}}
 	for _, m := range c.Messages {
 		if r.message(m); r.entries > maxEntries {
-			return nil, nil, nil
+			return nil, nil, ErrTooMany
 		}
 		if r.kept > MaxKept {
 			return nil, nil, ErrTooLong

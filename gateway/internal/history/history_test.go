@@ -2,6 +2,7 @@ package history_test
 
 import (
 	"encoding/json"
+	"errors"
 	"maps"
 	"slices"
 	"testing"
@@ -50,7 +51,10 @@ func TestRepairLimit(t *testing.T) {
 				"[" + repeat(tt.entries, func(int) string { return `{"role":"tool"}` }) + "]",
 				"[" + assistant(repeat(tt.entries, func(int) string { return `{"id":"a"}` })) + "]",
 			} {
-				edits, repairs, _ := history.Repair(conversation.Read([]byte(messages)), everything, nil)
+				edits, repairs, err := history.Repair(conversation.Read([]byte(messages)), everything, nil)
+				if errors.Is(err, history.ErrTooMany) == tt.want {
+					t.Errorf("got the error %v, want some: %t", err, !tt.want)
+				}
 				if got := len(edits) > 0; got != tt.want || got != (len(repairs) > 0) {
 					t.Errorf("got %d edits and %v, want some: %t", len(edits), repairs, tt.want)
 				}

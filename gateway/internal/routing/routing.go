@@ -202,12 +202,28 @@ func (t *Table) Choose(r *gateway.Request) (c *Choice, ok bool) {
 
 // NoModel is the error for a name that leads nowhere. names are those that lead somewhere.
 func NoModel(model string, names []string) *gateway.Error {
-	e := &gateway.Error{Kind: gateway.NotFound, Code: "model_not_found", Param: "model",
-		Message: fmt.Sprintf("The model %q does not exist.", gateway.Excerpt([]byte(model)))}
 	if near := gateway.Near(model, names); len(near) > 0 {
-		e.Message += " Similar names: " + strings.Join(near, ", ") + "."
-	} else {
-		e.Message += " GET /v1/models lists the names that do."
+		return noModel(model, "Similar names: "+strings.Join(near, ", ")+".")
 	}
-	return e
+	return noModel(model, listed)
+}
+
+// OnlyProvider is the error for the name of a provider in the place of a model's. prefix is what its models have in
+// front, and examples are some of them.
+func OnlyProvider(model, prefix string, examples []string) *gateway.Error {
+	hint := fmt.Sprintf("Models of the provider %q are named %s/MODEL", prefix, prefix)
+	if len(examples) == 0 {
+		return noModel(model, hint+".")
+	}
+	for i, example := range examples {
+		hint += []string{": ", ", "}[min(i, 1)] + prefix + "/" + example
+	}
+	return noModel(model, hint+". GET /v1/models lists all names.")
+}
+
+const listed = "GET /v1/models lists the names that do."
+
+func noModel(model, hint string) *gateway.Error {
+	return &gateway.Error{Kind: gateway.NotFound, Code: "model_not_found", Param: "model",
+		Message: fmt.Sprintf("The model %q does not exist. %s", gateway.Excerpt([]byte(model)), hint)}
 }

@@ -3,6 +3,7 @@ package tools
 import (
 	"bytes"
 	"fmt"
+	"slices"
 
 	"github.com/callgate/callgate/gateway/repair"
 	"github.com/callgate/callgate/gateway/wire"
@@ -16,7 +17,7 @@ const maxShapes = 512
 // rules by which [Read] reads parameters. It is nil where no string in them can be given another type.
 func Shape(schema []byte) *repair.Shape {
 	nests := func(word string) bool { return bytes.Contains(schema, []byte(word)) }
-	if bytes.Count(schema, []byte(`"properties"`)) < 2 && !nests(`"items"`) && !nests(`"$ref"`) && !nests(`"additionalProperties"`) {
+	if bytes.Count(schema, []byte(`"properties"`)) < 2 && !nests(`"items"`) && !nests(`"prefixItems"`) && !nests(`"$ref"`) && !nests(`"additionalProperties"`) {
 		return nil
 	}
 	left := maxVisits*len(schema) + minVisited
@@ -30,7 +31,7 @@ func Shape(schema []byte) *repair.Shape {
 		return nil
 	}
 	s.prune()
-	if len(root.Members) == 0 && root.Elements == nil && root.Others == nil {
+	if len(root.Members) == 0 && root.Elements == nil && len(root.Prefix) == 0 && root.Others == nil {
 		return nil
 	}
 	return root
@@ -57,12 +58,13 @@ func (s *shaper) shape(places []wire.Span, types abi.Types) *repair.Shape {
 	}
 	s.made[key], s.order = shape, append(s.order, shape)
 	members := collected{places: map[string]int{}, schemas: map[string][]wire.Span{}}
-	var elements, others []wire.Span
-	listed, known := true, true
+	var elements elements
+	var others []wire.Span
+	known := true
 	for _, at := range places {
 		*s.left -= at.End - at.Start
 		s.collect(at, &members, false, maxSchemaDepth)
-		listed = s.elements(at, &elements, maxSchemaDepth) && listed
+		s.elements(at, &elements, maxSchemaDepth)
 		known = s.others(at, &others, maxSchemaDepth) && known
 	}
 	if !members.odd && len(members.params) > 0 {
@@ -74,9 +76,10 @@ func (s *shaper) shape(places []wire.Span, types abi.Types) *repair.Shape {
 	if !members.odd && known {
 		shape.Others = s.any(others)
 	}
-	if listed {
-		shape.Elements = s.any(elements)
+	for _, at := range elements.prefix() {
+		shape.Prefix = append(shape.Prefix, s.any([]wire.Span{at}))
 	}
+	shape.Elements = s.any(elements.rest())
 	return shape
 }
 
@@ -101,29 +104,81 @@ func (s *shaper) afford(at wire.Span, depth int) bool {
 	return *s.left > 0
 }
 
+// elements are the schemas of the elements of an array: of all, or of the first ones by their place and of those
+// behind them. Who both describes elements by their place and in another way too says what nobody can tell here.
+type elements struct {
+	all           []wire.Span
+	first, behind []wire.Span
+	tuples        int  // schemas that describe elements by their place
+	open          bool // an alternative to one leaves them open
+}
+
+// clear reports whether it is certain what the schemas say.
+func (e *elements) clear() bool { return e.tuples == 0 || e.tuples == 1 && len(e.all) == 0 && !e.open }
+
+// prefix are the schemas of the first elements.
+func (e *elements) prefix() []wire.Span {
+	if !e.clear() {
+		return nil
+	}
+	return e.first
+}
+
+// rest are the schemas of the others.
+func (e *elements) rest() []wire.Span {
+	switch {
+	case !e.clear():
+		return nil
+	case e.tuples > 0:
+		return e.behind
+	}
+	return e.all
+}
+
 // elements adds the schemas of the elements of an array that the schema at a place describes, or those
-// that it refers to or is made of. It reports false if they differ by their place in the array.
-func (s *shaper) elements(at wire.Span, list *[]wire.Span, depth int) (alike bool) {
+// that it refers to or is made of.
+func (s *shaper) elements(at wire.Span, list *elements, depth int) {
 	if at.Empty() || s.text[at.Start] != '{' || depth == 0 || !s.afford(at, depth) {
-		return true
+		return
 	}
-	items := s.find(at, "items")
-	if !s.find(at, "prefixItems").Empty() || !items.Empty() && s.text[items.Start] == '[' {
-		return false
+	s.ownElements(at, list)
+	if target, ok := s.resolve(wire.Unquote(s.find(at, "$ref").Of(s.text))); ok {
+		s.elements(target, list, depth-1)
 	}
-	if !items.Empty() {
-		*list = append(*list, items)
+	s.each(s.find(at, "allOf"), func(sub wire.Span) { s.elements(sub, list, depth-1) })
+	for _, key := range [...]string{"anyOf", "oneOf"} {
+		tuples, open := list.tuples, false
+		s.each(s.find(at, key), func(sub wire.Span) {
+			before, had := list.tuples, len(list.all)
+			s.elements(sub, list, depth-1)
+			open = open || list.tuples == before && len(list.all) == had && s.mayBeArray(sub, depth-1)
+		})
+		list.open = list.open || open && list.tuples > tuples
 	}
-	alike = true
-	for _, key := range [...]string{"$ref", "allOf", "anyOf", "oneOf"} {
-		v := s.find(at, key)
-		if key != "$ref" {
-			s.each(v, func(sub wire.Span) { alike = s.elements(sub, list, depth-1) && alike })
-		} else if target, ok := s.resolve(wire.Unquote(v.Of(s.text))); ok {
-			alike = s.elements(target, list, depth-1) && alike
+}
+
+// ownElements adds the schemas of elements that stand in the schema at a place itself.
+func (s *shaper) ownElements(at wire.Span, list *elements) {
+	prefix, items := s.find(at, "prefixItems"), s.find(at, "items")
+	if prefix.Empty() && !items.Empty() && s.text[items.Start] == '[' { // as it was called before
+		prefix, items = items, s.find(at, "additionalItems")
+	}
+	switch {
+	case !prefix.Empty():
+		list.tuples++
+		s.each(prefix, func(sub wire.Span) { list.first = append(list.first, sub) })
+		if !items.Empty() {
+			list.behind = append(list.behind, items)
 		}
+	case !items.Empty():
+		list.all = append(list.all, items)
 	}
-	return alike
+}
+
+// mayBeArray reports whether an array is among what the schema at a place describes.
+func (s *shaper) mayBeArray(at wire.Span, depth int) bool {
+	t := s.types(at, depth)
+	return t == 0 || t&abi.Array != 0
 }
 
 // others adds the schemas of the members that the schema at a place does not name, or those that it refers
@@ -169,27 +224,50 @@ func (s *shaper) prune() {
 	for again := true; again; {
 		again = false
 		for i := len(s.order) - 1; i >= 0; i-- {
-			shape := s.order[i]
-			use := shape.Typed() || useful[shape.Elements] || useful[shape.Others]
-			for _, member := range shape.Members {
-				use = use || useful[member]
-			}
-			if use && !useful[shape] {
+			if shape := s.order[i]; !useful[shape] && isUseful(shape, useful) {
 				useful[shape], again = true, true
 			}
 		}
 	}
 	for _, shape := range s.order {
-		if !useful[shape.Others] {
-			shape.Others = nil
+		prune(shape, useful)
+	}
+}
+
+// isUseful reports whether a shape can be given a type, or leads to one that is useful.
+func isUseful(shape *repair.Shape, useful map[*repair.Shape]bool) bool {
+	if shape.Typed() || useful[shape.Elements] || useful[shape.Others] {
+		return true
+	}
+	for _, member := range shape.Members {
+		if useful[member] {
+			return true
 		}
-		for name, member := range shape.Members {
-			if shape.Others == nil && !useful[member] {
-				delete(shape.Members, name)
-			}
+	}
+	return slices.ContainsFunc(shape.Prefix, func(element *repair.Shape) bool { return useful[element] })
+}
+
+// prune takes out what a shape leads to that is not useful.
+func prune(shape *repair.Shape, useful map[*repair.Shape]bool) {
+	if !useful[shape.Others] {
+		shape.Others = nil
+	}
+	for name, member := range shape.Members {
+		if shape.Others == nil && !useful[member] {
+			delete(shape.Members, name)
 		}
-		if !useful[shape.Elements] {
-			shape.Elements = nil
+	}
+	if !useful[shape.Elements] {
+		shape.Elements = nil
+	}
+	left := shape.Elements != nil
+	for i, element := range shape.Prefix {
+		if !useful[element] {
+			shape.Prefix[i] = nil
 		}
+		left = left || shape.Prefix[i] != nil
+	}
+	if !left {
+		shape.Prefix = nil
 	}
 }

@@ -21,6 +21,9 @@ func paths(s *repair.Shape, at string, depth int) (list []string) {
 	for name, member := range s.Members {
 		list = append(list, paths(member, at+"."+name, depth-1)...)
 	}
+	for i, element := range s.Prefix {
+		list = append(list, paths(element, fmt.Sprintf("%s[%d]", at, i), depth-1)...)
+	}
 	list = append(list, paths(s.Elements, at+"[]", depth-1)...)
 	list = append(list, paths(s.Others, at+".*", depth-1)...)
 	slices.Sort(list)
@@ -41,7 +44,15 @@ func TestShape(t *testing.T) {
 		{"two that differ", `{"properties":{"o":{"anyOf":[{"properties":{"n":{"type":"integer"}}},{"properties":{"n":{"type":"string"}}}]}}}`, ".o=16"},
 		{"two that say different things of what is in it", `{"properties":{"o":{"oneOf":[{"properties":{"p":{"properties":{"n":{"type":"integer"}}}}},{"properties":{"p":{"properties":{"n":{}}}}}]}}}`, ".o.p=16 .o=16"},
 		{"itself", `{"properties":{"n":{"type":"integer"},"more":{"type":"array","items":{"$ref":"#"}}}}`, ".more=32 .more[].more=32 .more[].more[].more=32 .more[].more[].n=2 .more[].more[]=16 .more[].n=2 .more[]=16 .n=2"},
-		{"by place", `{"properties":{"s":{"type":"string"},"l":{"prefixItems":[{"type":"string"}],"items":{"type":"integer"}}}}`, ""},
+		{"by place", `{"properties":{"s":{"type":"string"},"l":{"prefixItems":[{"type":"string"}],"items":{"type":"integer"}}}}`, ".l[]=2"},
+		{"by place, nothing behind", `{"properties":{"l":{"type":"array","prefixItems":[{"type":"string"},{"type":"number"}],"items":false}}}`, ".l=32 .l[1]=4"},
+		{"by place, as it was", `{"properties":{"l":{"items":[{"type":"integer"},{"type":"string"},true],"additionalItems":{"type":"boolean"}}}}`, ".l[0]=2 .l[]=8"},
+		{"by place, strings", `{"properties":{"l":{"prefixItems":[{"type":"string"},{"type":"string"}]}}}`, ""},
+		{"by place, or nothing", `{"properties":{"l":{"anyOf":[{"type":"array","prefixItems":[{"type":"integer"}]},{"type":"null"}]}}}`, ".l=96 .l[0]=2"},
+		{"by place, or any", `{"properties":{"l":{"anyOf":[{"type":"array","prefixItems":[{"type":"integer"}]},{"type":"array"}]}}}`, ".l=32"},
+		{"by place, or as one", `{"properties":{"l":{"oneOf":[{"type":"array","prefixItems":[{"type":"integer"}]},{"type":"array","items":{"type":"string"}}]}}}`, ".l=32"},
+		{"by place, twice", `{"properties":{"l":{"oneOf":[{"type":"array","prefixItems":[{"type":"integer"}]},{"type":"array","prefixItems":[{"type":"string"}]}]}}}`, ".l=32"},
+		{"by place, of a reference", `{"properties":{"l":{"$ref":"#/$defs/l"}},"$defs":{"l":{"type":"array","prefixItems":[{"properties":{"n":{"type":"integer"}},"type":"object"}]}}}`, ".l=32 .l[0].n=2 .l[0]=16"},
 		{"members of any name", `{"properties":{"o":{"type":"object","additionalProperties":{"type":"integer"}}}}`, ".o.*=2 .o=16"},
 		{"all members", `{"type":"object","additionalProperties":{"type":"array","items":{"type":"number"}}}`, ".*=32 .*[]=4"},
 		{"others beside a string", `{"type":"object","properties":{"s":{"type":"string"},"o":{"properties":{"s":{"type":"string"}}}},"additionalProperties":{"type":"integer"}}`, ".*=2 .o=16"},

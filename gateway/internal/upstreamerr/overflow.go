@@ -45,7 +45,13 @@ func ReadOverflow(message string, codes ...string) (o Overflow, ok bool) {
 	return o, true
 }
 
+// digits is a number of tokens, 0 for what is too long for one: the id of a request, or a time.
 func digits(s string) int {
-	n, _ := strconv.Atoi(strings.ReplaceAll(s, ",", ""))
+	const most = 9
+	plain := strings.ReplaceAll(s, ",", "")
+	if len(plain) > most {
+		return 0
+	}
+	n, _ := strconv.Atoi(plain)
 	return n
 }

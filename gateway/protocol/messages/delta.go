@@ -14,6 +14,7 @@ type said struct {
 	reasoning, details, thoughts value // reasoning_details is OpenRouter's, thinking_blocks LiteLLM's and our own
 	content, refusal, calls, own value
 	function                     value // the call of the time before there were several
+	notes                        value // annotations
 }
 
 // reading reads the chunks of an answer, and says what they bring in blocks.
@@ -70,6 +71,9 @@ func (r *reading) body(f *wire.Frame, c *wire.Choice) error {
 	}
 	r.learn(f, &s)
 	r.refused = r.refused || len(inner(s.refusal)) > 0
+	if isArray(s.notes) && !isHollow(s.notes) {
+		r.summary.Warn("annotation_dropped")
+	}
 	for _, take := range [...]func() error{
 		func() error { return r.thoughts(&s) },
 		func() error {
@@ -130,6 +134,8 @@ func (s *said) set(key []byte, v value) {
 		s.calls = v
 	case "function_call":
 		s.function = v
+	case "annotations":
+		s.notes = v
 	case "provider_specific_fields":
 		s.own = v
 	}

@@ -12,11 +12,14 @@ func (r *remarks) media(place, kind string, b value) (part, error) {
 	m := fields(b)
 	switch kind {
 	case "image":
+		r.leftover("messages.", b, knownImage)
 		return r.image(place, m["source"])
 	case "document":
+		r.leftover("messages.", b, knownDocument)
 		return r.document(place, m)
 	case "search_result":
-		return searchResult(place, m)
+		r.leftover("messages.", b, knownFound)
+		return r.searchResult(place, m)
 	}
 	r.needsOwn(invalid(place+".type", "%s has the type %q, which this model's API does not take from the user.", place, gateway.ExcerptOf(kind, 40)))
 	return part{}, nil
@@ -24,6 +27,7 @@ func (r *remarks) media(place, kind string, b value) (part, error) {
 
 // image turns an image into an image_url.
 func (r *remarks) image(place string, source value) (part, error) {
+	r.leftover("messages.source.", source, knownSource)
 	m := fields(source)
 	url := m["url"]
 	switch kind := text(m["type"]); {
@@ -48,6 +52,7 @@ func dataURL(source map[string]value) value {
 
 // document turns a document into text, or a PDF into a file.
 func (r *remarks) document(place string, m map[string]value) (part, error) {
+	r.leftover("messages.source.", m["source"], knownSource)
 	source := fields(m["source"])
 	var whole prose
 	if title := inner(m["title"]); len(title) > 0 {
@@ -61,7 +66,7 @@ func (r *remarks) document(place string, m map[string]value) (part, error) {
 		whole.add(inner(source["data"]))
 		return part{text: whole}, nil
 	case kind == "content" && source["content"] != nil:
-		err := eachBlock(place+".source.content", source["content"], func(inner []byte) { whole.add(inner) }, func(at, kind string, _ value) error {
+		err := r.eachBlock("messages.", place+".source.content", source["content"], func(inner []byte) { whole.add(inner) }, func(at, kind string, _ value) error {
 			r.needsOwn(invalid(at+".type", "%s has the type %q; this model's API takes the text of a document alone.", at, gateway.ExcerptOf(kind, 40)))
 			return nil
 		})
@@ -83,13 +88,13 @@ func (r *remarks) document(place string, m map[string]value) (part, error) {
 }
 
 // searchResult turns what the client's own search has found into text.
-func searchResult(place string, m map[string]value) (part, error) {
+func (r *remarks) searchResult(place string, m map[string]value) (part, error) {
 	var whole prose
 	whole.add([]byte("Search result: "), inner(m["title"]), []byte(" ("), inner(m["source"]), []byte(")"))
 	if m["content"] == nil {
 		return part{text: whole}, nil
 	}
-	err := eachBlock(place+".content", m["content"], func(inner []byte) { whole.add(inner) }, func(at, kind string, _ value) error {
+	err := r.eachBlock("messages.", place+".content", m["content"], func(inner []byte) { whole.add(inner) }, func(at, kind string, _ value) error {
 		return invalid(at+".type", "%s has the type %q; a search result holds text.", at, gateway.ExcerptOf(kind, 40))
 	})
 	return part{text: whole}, err

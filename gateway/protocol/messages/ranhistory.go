@@ -17,6 +17,7 @@ func (h *history) readRan(place string, b value) error {
 	case m["input"] != nil && !isObject(m["input"]):
 		return invalid(place+".input", "%s.input must be an object.", place)
 	}
+	h.remarks.leftover("messages.", b, knownRan)
 	input := m["input"]
 	if input == nil {
 		input = value("{}")
@@ -39,9 +40,10 @@ func (h *history) readRanResult(place string, b value) error {
 	if !ok {
 		return invalid(place+".tool_use_id", "%s.tool_use_id is %s, and no mcp_tool_use in front of it has that id.", place, gateway.Excerpt(m["tool_use_id"]))
 	}
+	h.remarks.leftover("messages.", b, knownResult)
 	var said prose
 	if content := m["content"]; content != nil {
-		err := eachBlock(place+".content", content, func(inner []byte) { said.add(inner) }, func(_, kind string, _ value) error {
+		err := h.remarks.eachBlock("messages.", place+".content", content, func(inner []byte) { said.add(inner) }, func(_, kind string, _ value) error {
 			h.remarks.dropped("messages.mcp_tool_result." + kind)
 			return nil
 		})

@@ -22,29 +22,6 @@ type reader struct {
 	out     []byte
 }
 
-// remarks are what there is to say of a request that is translated.
-type remarks struct {
-	warnings []string
-	foreign  *gateway.Error // why an upstream cannot take it that does not speak the Messages API; nil if any can
-}
-
-// dropped notes that something is left out.
-func (m *remarks) dropped(what string) {
-	if w := "dropped:" + what; !slices.Contains(m.warnings, w) && len(m.warnings) < maxWarnings {
-		m.warnings = append(m.warnings, w)
-	}
-}
-
-// maxWarnings is how many of them there may be; they go into a header.
-const maxWarnings = 16
-
-// needsOwn notes what only an upstream of the Messages API can take.
-func (m *remarks) needsOwn(e *gateway.Error) {
-	if m.foreign == nil {
-		m.foreign = e
-	}
-}
-
 // chat writes the chat completion.
 func (r *reader) chat(stream bool) ([]byte, error) {
 	if r.top == nil {
@@ -53,6 +30,7 @@ func (r *reader) chat(stream bool) ([]byte, error) {
 	if err := r.check(); err != nil {
 		return nil, err
 	}
+	r.remarks.leftover("", r.body, knownFields)
 	r.said.remarks = &r.remarks
 	if err := r.said.readSystem("system", r.top["system"]); err != nil {
 		return nil, err
@@ -73,6 +51,7 @@ func (r *reader) chat(stream bool) ([]byte, error) {
 	if stops := r.top["stop_sequences"]; isArray(stops) && !wire.Blank(stops[1:len(stops)-1]) {
 		r.set("stop", stops)
 	}
+	r.remarks.leftover("metadata.", r.top["metadata"], knownMetadata)
 	if user := find(r.top["metadata"], "user_id"); isString(user) {
 		sum := sha256.Sum256([]byte(text(user)))
 		r.set("user", wire.AppendQuoted(nil, "user_"+hex.EncodeToString(sum[:16])))
@@ -142,46 +121,71 @@ const (
 // setThinking sets reasoning_effort. Who does not ask for thinking gets none to see, and who
 // leaves its extent to the model says nothing of it.
 func (r *reader) setThinking() {
-	t := r.top["thinking"]
-	effort := text(find(r.top["output_config"], "effort"))
+	t, config := r.top["thinking"], r.top["output_config"]
+	r.remarks.leftover("thinking.", t, knownThinking)
+	r.remarks.leftover("output_config.", config, knownOutput)
+	wanted, effort := text(find(config, "effort")), ""
 	switch text(find(t, "type")) {
-	case "enabled":
-		n, _ := strconv.Atoi(string(find(t, "budget_tokens")))
-		switch {
-		case n <= lowBudget:
-			effort = "low"
-		case n <= mediumBudget:
-			effort = "medium"
-		default:
-			effort = "high"
-		}
 	case "", "disabled":
-		return
-	}
-	r.shown = readable
-	if text(find(t, "display")) == "omitted" {
-		r.shown = sealed
+	case "enabled":
+		r.show(t)
+		effort = effortOf(find(t, "budget_tokens"))
+	default:
+		r.show(t)
+		effort = wanted
 	}
 	switch effort {
 	case "low", "medium", "high":
 	case "xhigh", "max":
 		effort = "high"
+		wanted = effort
+		r.remarks.add("clamped", "output_config.effort")
 	default:
-		return
+		effort = ""
 	}
-	r.set("reasoning_effort", wire.AppendQuoted(nil, effort))
+	if wanted != effort && wanted != "" {
+		r.remarks.dropped("output_config.effort")
+	}
+	if effort != "" {
+		r.set("reasoning_effort", wire.AppendQuoted(nil, effort))
+	}
+}
+
+// show notes what of the reasoning the client wants to see.
+func (r *reader) show(thinking value) {
+	r.shown = readable
+	if text(find(thinking, "display")) == "omitted" {
+		r.shown = sealed
+	}
+}
+
+// effortOf is the effort that a budget of tokens stands for.
+func effortOf(budget value) string {
+	switch n, err := strconv.ParseFloat(string(budget), 64); {
+	case err != nil || n <= lowBudget:
+		return "low"
+	case n <= mediumBudget:
+		return "medium"
+	}
+	return "high"
 }
 
 // setFormat sets response_format. output_format is the name that it had before.
 func (r *reader) setFormat() {
-	format := find(r.top["output_config"], "format")
-	if format == nil {
-		format = r.top["output_format"]
+	place, format := "output_config.format", find(r.top["output_config"], "format")
+	if old := r.top["output_format"]; format == nil {
+		place, format = "output_format", old
+	} else if old != nil {
+		r.remarks.dropped("output_format")
 	}
-	if text(find(format, "type")) != "json_schema" {
+	if format == nil {
 		return
 	}
-	if schema := find(format, "schema"); isObject(schema) {
-		r.set("response_format", slices.Concat(value(`{"type":"json_schema","json_schema":{"name":"answer","strict":true,"schema":`), schema, value(`}}`)))
+	schema := find(format, "schema")
+	if text(find(format, "type")) != "json_schema" || !isObject(schema) {
+		r.remarks.dropped(place)
+		return
 	}
+	r.remarks.leftover(place+".", format, knownFormat)
+	r.set("response_format", slices.Concat(value(`{"type":"json_schema","json_schema":{"name":"answer","strict":true,"schema":`), schema, value(`}}`)))
 }

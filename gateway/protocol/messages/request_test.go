@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -27,10 +28,10 @@ func TestRequest(t *testing.T) {
 	const hi, hiChat = `"messages":[{"role":"user","content":"hi"}]`, `"messages":[{"role":"user","content":"hi"}]`
 	for name, c := range map[string]struct{ in, out, warnings, foreign string }{
 		"text as it is spelled": {in: `"messages":[{"role":"user","content":"a\u0062\/ \ud83d\ude00"}]`, out: `"messages":[{"role":"user","content":"a\u0062\/ \ud83d\ude00"}]`},
-		"blocks of text":        {in: `"messages":[{"role":"user","content":[{"type":"text","text":"a","cache_control":{"type":"ephemeral"}},{"type":"text","text":"b"}]}]`, out: `"messages":[{"role":"user","content":"a\n\nb"}]`},
+		"blocks of text":        {in: `"messages":[{"role":"user","content":[{"type":"text","text":"a","cache_control":{"type":"ephemeral"}},{"type":"text","text":"b"}]}]`, out: `"messages":[{"role":"user","content":"a\n\nb"}]`, warnings: "dropped:messages.cache_control"},
 		"system":                {in: `"system":"be kind",` + hi, out: `"messages":[{"role":"system","content":"be kind"},{"role":"user","content":"hi"}]`},
 		"system blocks, without who pays": {in: `"system":[{"type":"text","text":"x-anthropic-billing-header: cc_version=1; cch=1a2b;"},{"type":"text","text":"one"},{"type":"text","text":"two"}],` + hi,
-			out: `"messages":[{"role":"system","content":"one\n\ntwo"},{"role":"user","content":"hi"}]`},
+			out: `"messages":[{"role":"system","content":"one\n\ntwo"},{"role":"user","content":"hi"}]`, warnings: "dropped:system.billing_header"},
 		"system between": {in: `"system":"one","messages":[{"role":"user","content":"a"},{"role":"system","content":"two"},{"role":"user","content":[{"type":"text","text":"b"}]},{"role":"assistant","content":"c"},{"role":"system","content":[{"type":"text","text":"three"}]},{"role":"user","content":"d"}]`,
 			out: `"messages":[{"role":"system","content":"one\n\ntwo\n\nthree"},{"role":"user","content":"a\n\nb"},{"role":"assistant","content":"c"},{"role":"user","content":"d"}]`},
 		"images": {in: `"messages":[{"role":"user","content":[{"type":"image","source":{"type":"base64","media_type":"image\/png","data":"iVBO\/w=="}},{"type":"text","text":"what"},{"type":"image","source":{"type":"url","url":"https://x/y.png"}}]}]`,
@@ -49,12 +50,20 @@ func TestRequest(t *testing.T) {
 			out: `"messages":[{"role":"assistant","content":null,"tool_calls":[{"id":"functions.f:0","type":"function","function":{"name":"f","arguments":"{}"}}]},{"role":"tool","tool_call_id":"functions.f:0","content":"r"}]`},
 		"server tools in the past": {in: `"messages":[{"role":"user","content":"a"},{"role":"assistant","content":[{"type":"server_tool_use","id":"s","name":"web_search","input":{}},{"type":"web_search_tool_result","tool_use_id":"s","content":[]},{"type":"text","text":"b","citations":[]}]},{"role":"user","content":"c"}]`,
 			out: `"messages":[{"role":"user","content":"a"},{"role":"assistant","content":"b"},{"role":"user","content":"c"}]`, warnings: "dropped:messages.server_tool_use dropped:messages.web_search_tool_result"},
-		"sampling":                  {in: `"temperature":0.70,"top_p":1e-1,"top_k":40,"stop_sequences":["a","\u0062"],` + hi, out: `"temperature":0.70,"top_p":1e-1,"top_k":40,"stop":["a","\u0062"],` + hiChat},
-		"user":                      {in: `"metadata":{"user_id":"{\"session_id\":1}"},` + hi, out: `"user":"user_e50102a6486a71c453b91ebf7a0979f9",` + hiChat},
-		"stream":                    {in: `"stream":true,` + hi, out: hiChat},
-		"what there is no word for": {in: `"context_management":{"edits":[{"type":"clear_thinking_20251015"}]},"service_tier":"auto","speed":"fast","container":"c","diagnostics":{},"unheard_of":[1],` + hi, out: hiChat},
+		"sampling": {in: `"temperature":0.70,"top_p":1e-1,"top_k":40,"stop_sequences":["a","\u0062"],` + hi, out: `"temperature":0.70,"top_p":1e-1,"top_k":40,"stop":["a","\u0062"],` + hiChat},
+		"user":     {in: `"metadata":{"user_id":"{\"session_id\":1}"},` + hi, out: `"user":"user_e50102a6486a71c453b91ebf7a0979f9",` + hiChat},
+		"stream":   {in: `"stream":true,` + hi, out: hiChat},
+		"what there is no word for": {in: `"context_management":{"edits":[{"type":"clear_thinking_20251015"}]},"service_tier":"auto","speed":"fast","container":"c","diagnostics":{},"unheard_of":[1],"null":null,"no":false,"none":[],"odd key":1,` + hi, out: hiChat,
+			warnings: "dropped:context_management dropped:speed dropped:container dropped:unheard_of dropped:other"},
+		"what there is no word for, deeper": {in: `"metadata":{"user_id":"","team":"t"},"thinking":{"type":"adaptive","pace":1},"output_config":{"task_budget":{"tokens":1},"format":{"type":"json_schema","schema":{},"name":"n"}},"tool_choice":{"type":"auto","why":1},"tools":[{"type":"bash_20250124","name":"bash","max_characters":9}],` +
+			`"system":[{"type":"text","text":"s","cache_control":{"type":"ephemeral"}}],"messages":[{"role":"user","id":"i","content":[{"type":"text","text":"a","citations":null},{"type":"document","citations":{"enabled":true},"source":{"type":"text","data":"D","page":1}},{"type":"tool_result","tool_use_id":"t","content":"r","cache_control":{"type":"ephemeral"}}]}]`,
+			out:      `"user":"user_e3b0c44298fc1c149afbf4c8996fb924","response_format":{"type":"json_schema","json_schema":{"name":"answer","strict":true,"schema":{}}},"tools":[{"type":"function","function":{"name":"bash","description":"Runs a command in a persistent bash session, and returns what it prints. With restart the session begins anew.","parameters":{"type":"object","properties":{"command":{"type":"string","description":"The command to run; required unless restart is true."},"restart":{"type":"boolean","description":"Begin a new session."}}}}}],"tool_choice":"auto","messages":[{"role":"system","content":"s"},{"role":"tool","tool_call_id":"t","content":"r"},{"role":"user","content":"a\n\nD"}]`,
+			warnings: "dropped:system.cache_control dropped:messages.id dropped:messages.citations dropped:messages.source.page dropped:messages.cache_control dropped:metadata.team dropped:thinking.pace dropped:output_config.task_budget dropped:output_config.format.name dropped:tools.max_characters dropped:tool_choice.why"},
+		"a form of answers that nobody knows": {in: `"output_config":{"format":{"type":"regex","regex":"a"}},"output_format":{"type":"json_schema","schema":{}},` + hi, out: hiChat, warnings: "dropped:output_format dropped:output_config.format"},
+		"an effort that nobody knows":         {in: `"thinking":{"type":"adaptive"},"output_config":{"effort":"utmost"},` + hi, out: hiChat, warnings: "dropped:output_config.effort"},
+		"an effort beside a budget":           {in: `"thinking":{"type":"enabled","budget_tokens":99999999999999999999},"output_config":{"effort":"low"},` + hi, out: `"reasoning_effort":"high",` + hiChat, warnings: "dropped:output_config.effort"},
 		"tools": {in: `"tools":[{"name":"f","description":"d","input_schema":{ "type":"object","$schema":"x" },"strict":true,"cache_control":{"type":"ephemeral"},"defer_loading":true,"eager_input_streaming":true,"input_examples":[],"allowed_callers":["direct"]},{"type":"custom","name":"g","input_schema":{"type":"object"}}],` + hi,
-			out: `"tools":[{"type":"function","function":{"name":"f","description":"d","parameters":{ "type":"object","$schema":"x" },"strict":true}},{"type":"function","function":{"name":"g","parameters":{"type":"object"}}}],` + hiChat},
+			out: `"tools":[{"type":"function","function":{"name":"f","description":"d","parameters":{ "type":"object","$schema":"x" },"strict":true}},{"type":"function","function":{"name":"g","parameters":{"type":"object"}}}],` + hiChat, warnings: "dropped:tools.cache_control dropped:tools.defer_loading dropped:tools.eager_input_streaming"},
 		"tools of servers":          {in: `"tools":[{"type":"web_search_20250305","name":"web_search","max_uses":8}],"tool_choice":{"type":"auto"},` + hi, out: hiChat, warnings: "dropped:tools.web_search_20250305"},
 		"tool_choice any":           {in: `"tools":[{"name":"f","input_schema":{}}],"tool_choice":{"type":"any","disable_parallel_tool_use":true},` + hi, out: `"tools":[{"type":"function","function":{"name":"f","parameters":{}}}],"tool_choice":"required","parallel_tool_calls":false,` + hiChat},
 		"tool_choice tool":          {in: `"tools":[{"name":"f","input_schema":{}}],"tool_choice":{"type":"tool","name":"f"},` + hi, out: `"tools":[{"type":"function","function":{"name":"f","parameters":{}}}],"tool_choice":{"type":"function","function":{"name":"f"}},` + hiChat},
@@ -62,8 +71,8 @@ func TestRequest(t *testing.T) {
 		"thinking low":              {in: `"thinking":{"type":"enabled","budget_tokens":4096},` + hi, out: `"reasoning_effort":"low",` + hiChat},
 		"thinking medium":           {in: `"thinking":{"type":"enabled","budget_tokens":16384},` + hi, out: `"reasoning_effort":"medium",` + hiChat},
 		"thinking high":             {in: `"thinking":{"type":"enabled","budget_tokens":31999},` + hi, out: `"reasoning_effort":"high",` + hiChat},
-		"thinking adaptive":         {in: `"thinking":{"type":"adaptive"},"output_config":{"effort":"max"},` + hi, out: `"reasoning_effort":"high",` + hiChat},
-		"thinking off":              {in: `"thinking":{"type":"disabled"},"output_config":{"effort":"max"},` + hi, out: hiChat},
+		"thinking adaptive":         {in: `"thinking":{"type":"adaptive"},"output_config":{"effort":"max"},` + hi, out: `"reasoning_effort":"high",` + hiChat, warnings: "clamped:output_config.effort"},
+		"thinking off":              {in: `"thinking":{"type":"disabled"},"output_config":{"effort":"max"},` + hi, out: hiChat, warnings: "dropped:output_config.effort"},
 		"format":                    {in: `"output_config":{"format":{"type":"json_schema","schema":{ "type":"object" }}},` + hi, out: `"response_format":{"type":"json_schema","json_schema":{"name":"answer","strict":true,"schema":{ "type":"object" }}},` + hiChat},
 		"prefill":                   {in: `"messages":[{"role":"user","content":"a"},{"role":"assistant","content":"{"}]`, out: `"messages":[{"role":"user","content":"a"},{"role":"assistant","content":"{"}]`, foreign: "prefill"},
 		"a file of Anthropic's":     {in: `"messages":[{"role":"user","content":[{"type":"text","text":"a"},{"type":"image","source":{"type":"file","file_id":"f"}}]}]`, out: `"messages":[{"role":"user","content":"a"}]`, foreign: "Files API"},
@@ -96,6 +105,22 @@ func TestRequest(t *testing.T) {
 				t.Error(err)
 			}
 		})
+	}
+}
+
+// TestManyWarnings holds that a list which is cut says so: it goes into a header.
+func TestManyWarnings(t *testing.T) {
+	t.Parallel()
+	var odd strings.Builder
+	for i := range 100 {
+		fmt.Fprintf(&odd, `"odd%d":1,`, i)
+	}
+	f, err := parse(`{"model":"m","max_tokens":1,` + odd.String() + `"messages":[{"role":"user","content":"x"}]}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if w := f.Warnings(); len(w) != 25 || w[0] != "dropped:odd0" || w[24] != "more" {
+		t.Errorf("got the warnings %q", w)
 	}
 }
 

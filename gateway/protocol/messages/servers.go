@@ -35,6 +35,7 @@ func (t *toolbox) readServers(list value) error {
 		case slices.ContainsFunc(t.servers, func(s server) bool { return s.name == name }):
 			return invalid(place+".name", "%s.name is %q, which is there twice.", place, gateway.ExcerptOf(name, 80))
 		}
+		t.remarks.leftover("mcp_servers.", v, knownServer)
 		choice := m["tool_configuration"]
 		if string(find(choice, "enabled")) == "false" {
 			return nil

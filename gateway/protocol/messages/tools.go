@@ -49,8 +49,9 @@ func (t *toolbox) tool(i int, v value) error {
 	kind := text(m["type"])
 	switch kind {
 	case "", "custom":
-		return t.custom(place, m)
+		return t.custom(place, v, m)
 	case "mcp_toolset":
+		t.remarks.leftover("tools.", v, knownToolset)
 		return t.toolset(place, m)
 	}
 	if isServerRun(kind) {
@@ -63,19 +64,20 @@ func (t *toolbox) tool(i int, v value) error {
 			if len(inner(name)) == 0 {
 				name = wire.AppendQuoted(nil, known.name)
 			}
+			t.remarks.leftover("tools.", v, knownTypedTool)
 			t.function(name, wire.AppendQuoted(nil, known.description), value(known.schema), nil)
 			return nil
 		}
 	}
 	if isObject(m["input_schema"]) { // a type of which nobody knows here, with all that a function needs
-		return t.custom(place, m)
+		return t.custom(place, v, m)
 	}
 	t.remarks.needsOwn(invalid(place+".type", "%s has the type %q, which this model's API does not have.", place, gateway.ExcerptOf(kind, 40)))
 	t.remarks.dropped("tools.other")
 	return nil
 }
 
-func (t *toolbox) custom(place string, m map[string]value) error {
+func (t *toolbox) custom(place string, tool value, m map[string]value) error {
 	name, schema := m["name"], m["input_schema"]
 	switch {
 	case text(name) == "":
@@ -85,6 +87,7 @@ func (t *toolbox) custom(place string, m map[string]value) error {
 	case !isObject(schema):
 		return invalid(place+".input_schema", "%s.input_schema must be a JSON schema of an object, not %s.", place, gateway.Excerpt(schema))
 	}
+	t.remarks.leftover("tools.", tool, knownTool)
 	t.function(name, m["description"], schema, m["strict"])
 	return nil
 }
@@ -127,6 +130,7 @@ func (t *toolbox) appendChoice(b []byte, choice value) ([]byte, error) {
 	if !isObject(choice) {
 		return nil, invalid("tool_choice", "The field \"tool_choice\" must be an object with a type, not %s.", gateway.Excerpt(choice))
 	}
+	t.remarks.leftover("tool_choice.", choice, knownChoice)
 	word, name := "", find(choice, "name")
 	switch kind := text(find(choice, "type")); kind {
 	case "auto", "none":

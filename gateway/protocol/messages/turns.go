@@ -54,6 +54,7 @@ func (h *history) read(messages value) error {
 		if !isObject(v) {
 			return invalid(place, "%s must be an object.", place)
 		}
+		h.remarks.leftover("messages.", v, knownMessage)
 		content := find(v, "content")
 		switch role := text(find(v, "role")); role {
 		case "system", "developer":
@@ -68,8 +69,8 @@ func (h *history) read(messages value) error {
 	})
 }
 
-// eachBlock calls f for the blocks of a content; a string is a block of text.
-func eachBlock(place string, content value, text func(inner []byte), f func(place, kind string, b value) error) error {
+// eachBlock calls f for the blocks of a content; a string is a block of text. where is what warnings call the place.
+func (m *remarks) eachBlock(where, place string, content value, text func(inner []byte), f func(place, kind string, b value) error) error {
 	switch {
 	case isString(content):
 		text(inner(content))
@@ -91,6 +92,7 @@ func eachBlock(place string, content value, text func(inner []byte), f func(plac
 			if !isString(s) {
 				return invalid(at+".text", "%s.text must be a string.", at)
 			}
+			m.leftover(where, b, knownText)
 			text(inner(s))
 			return nil
 		}
@@ -107,8 +109,11 @@ func (h *history) readSystem(place string, content value) error {
 	if content == nil {
 		return nil
 	}
-	return eachBlock(place, content, func(inner []byte) {
-		if !bytes.HasPrefix(inner, billing) && !blank(inner) {
+	return h.remarks.eachBlock("system.", place, content, func(inner []byte) {
+		switch {
+		case bytes.HasPrefix(inner, billing):
+			h.remarks.dropped("system.billing_header")
+		case !blank(inner):
 			h.system.add(inner)
 		}
 	}, func(at, kind string, _ value) error {
@@ -119,7 +124,7 @@ func (h *history) readSystem(place string, content value) error {
 func (h *history) readUser(place string, content value) error {
 	t := h.turn(false)
 	place += ".content"
-	return eachBlock(place, content, func(inner []byte) {
+	return h.remarks.eachBlock("messages.", place, content, func(inner []byte) {
 		if len(inner) > 0 {
 			t.parts = append(t.parts, part{text: inner})
 		}
@@ -143,6 +148,7 @@ func (h *history) readResult(t *turn, place string, b value) error {
 	if text(id) == "" {
 		return invalid(place+".tool_use_id", "%s.tool_use_id is missing: it must name the call that this is the result of.", place)
 	}
+	h.remarks.leftover("messages.", b, knownResult)
 	res := result{id: chatID(id)}
 	if string(m["is_error"]) == "true" {
 		res.text = append(res.text, "Error: "...)
@@ -162,8 +168,9 @@ func (h *history) readResult(t *turn, place string, b value) error {
 	}
 	var err error
 	if content := m["content"]; content != nil {
-		err = eachBlock(place+".content", content, add, func(at, kind string, b value) error {
+		err = h.remarks.eachBlock("messages.", place+".content", content, add, func(at, kind string, b value) error {
 			if kind == "tool_reference" {
+				h.remarks.leftover("messages.", b, knownReference)
 				add(reference(find(b, "tool_name")))
 				return nil
 			}
@@ -191,7 +198,7 @@ func reference(name value) []byte {
 func (h *history) readAssistant(place string, content value) error {
 	h.turn(true)
 	place += ".content"
-	return eachBlock(place, content, func(inner []byte) {
+	return h.remarks.eachBlock("messages.", place, content, func(inner []byte) {
 		if len(inner) > 0 {
 			t := h.turn(true)
 			t.parts = append(t.parts, part{text: inner})
@@ -204,8 +211,10 @@ func (h *history) readAssistant(place string, content value) error {
 		case "mcp_tool_result":
 			return h.readRanResult(at, b)
 		case "tool_use":
+			h.remarks.leftover("messages.", b, knownCall)
 			return t.readCall(at, b)
 		case "thinking":
+			h.remarks.leftover("messages.", b, knownThought)
 			if thought := inner(find(b, "thinking")); len(thought) > 0 {
 				t.thoughts.add(thought)
 			}

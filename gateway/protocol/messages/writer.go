@@ -137,6 +137,8 @@ func (w *Writer) chunk(f *wire.Frame) error {
 				return err
 			}
 			w.end.refused = w.reading.refused
+		} else if c.Says || c.Acts { // a message has one
+			w.summary.Warn("choice_dropped")
 		}
 	}
 	return nil
@@ -206,10 +208,9 @@ func (w *Writer) finish() error {
 		return nil
 	}
 	w.start(nil)
-	if err := w.blocks.finish(); err != nil {
+	if err := w.complete(); err != nil {
 		return err
 	}
-	w.over()
 	dst := w.print.dst
 	dst = append(dst, "event: message_delta\ndata: {\"type\":\"message_delta\",\"delta\":{"...)
 	dst = w.end.append(dst, w.blocks.outcome(), w.front)
@@ -233,8 +234,15 @@ func (w *Writer) finish() error {
 	return nil
 }
 
-// over notes that nothing more comes.
-func (w *Writer) over() {
+// complete ends the last block, and notes that nothing more comes. The error is that of an answer which the
+// upstream has given up.
+func (w *Writer) complete() error {
+	if err := w.blocks.finish(); err != nil {
+		return err
+	}
+	if e := gateway.GivenUp(w.end.finish); e != nil {
+		return e
+	}
 	w.closed = true
 	if w.blocks.hid {
 		w.summary.Warn("dropped:thinking")
@@ -242,6 +250,7 @@ func (w *Writer) over() {
 	if w.blocks.unnamed {
 		w.summary.Warn("call_dropped:no_name")
 	}
+	return nil
 }
 
 // Whole implements [protocol.Writer].
@@ -259,10 +268,9 @@ func (w *Writer) Whole(f *wire.Frame) ([]byte, error) {
 	if err := w.chunk(f); err != nil {
 		return nil, err
 	}
-	if err := w.blocks.finish(); err != nil {
+	if err := w.complete(); err != nil {
 		return nil, err
 	}
-	w.over()
 	dst := w.print.dst
 	dst = append(dst, `],`...)
 	dst = w.end.append(dst, w.blocks.outcome(), w.front)

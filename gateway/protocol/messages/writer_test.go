@@ -155,6 +155,39 @@ func TestWriterSaysWhatItDrops(t *testing.T) {
 	}
 }
 
+// TestWriterGivenUp: an answer that the upstream could not go on with is none that has ended, since a message
+// has no word for it.
+func TestWriterGivenUp(t *testing.T) {
+	t.Parallel()
+	for _, finish := range []string{"error", "abort", "insufficient_system_resource"} {
+		out, _, err := streamed(t, "", delta(`{"content":"x"}`), end(finish, ""))
+		if e := gateway.AsError(err); err == nil || e.Code != "upstream_cut" || !strings.Contains(e.Message, finish) || strings.Contains(out, "message_stop") {
+			t.Errorf("%s, streamed: got %v and\n%s", finish, err, out)
+		}
+		w, _ := writerOf(t, "", false)
+		data := []byte(`{"id":"msg_c1","model":"up","choices":[{"index":0,"message":{"content":"x"},"finish_reason":"` + finish + `"}]}`)
+		if out, err := w.Whole(&wire.Frame{Raw: data, Data: data, Whole: true}); err == nil {
+			t.Errorf("%s, whole: got %s", finish, out)
+		}
+	}
+}
+
+// TestWriterSaysWhatItLeavesOut: a message has no place for the annotations of a chat, nor for a second choice.
+func TestWriterSaysWhatItLeavesOut(t *testing.T) {
+	t.Parallel()
+	second := strings.Replace(delta(`{"content":"x"}`), `"index":0`, `"index":1`, 1)
+	for name, c := range map[string]struct{ chunk, want string }{
+		"annotations":     {delta(`{"content":"x","annotations":[{"type":"url_citation","url_citation":{"url":"https://x"}}]}`), "annotation_dropped"},
+		"none":            {delta(`{"content":"x","annotations":[]}`), ""},
+		"a second choice": {second, "choice_dropped"},
+	} {
+		_, sum, err := streamed(t, "", c.chunk, delta(`{"content":"y"}`), end("stop", ""))
+		if got := strings.Join(sum.Warnings, " "); err != nil || got != c.want {
+			t.Errorf("%s: got %v and the warnings %q, want %q", name, err, got, c.want)
+		}
+	}
+}
+
 // said is what a message comes to.
 func said(m *messagestest.Message) string {
 	content := m.Content

@@ -91,8 +91,12 @@ func (a *answer) announce(kind, status string) {
 	m.eventEnd()
 }
 
-// end ends all items, and says how the response ends.
-func (a *answer) end() ending {
+// end ends all items, and says how the response ends. The error is that of an answer which the upstream has
+// given up.
+func (a *answer) end() (ending, error) {
+	if e := gateway.GivenUp(a.finish); e != nil {
+		return ending{}, e
+	}
 	end := ending{status: completed}
 	switch gateway.CutBy(a.finish) {
 	case "length":
@@ -101,7 +105,7 @@ func (a *answer) end() ending {
 		end = ending{status: incomplete, reason: "content_filter"}
 	}
 	a.machine.drain(end.status)
-	return end
+	return end, nil
 }
 
 // save hands the response to whoever stores it, before the client knows that it is over.

@@ -48,6 +48,7 @@ func (p *parts) add(part object, place, role string) error {
 	kind := wire.Unquote(part.get("type"))
 	switch kind {
 	case "input_text", "output_text", "text", "summary_text", "reasoning_text":
+		p.remarks.leftover("input.", part, knownPart)
 		text := part.get("text")
 		if !isString(text) {
 			return invalid(place+".text", "%s.text must be a string.", place)
@@ -55,6 +56,7 @@ func (p *parts) add(part object, place, role string) error {
 		p.addText(text)
 		return nil
 	case "refusal":
+		p.remarks.leftover("input.", part, knownRefusal)
 		refusal := part.get("refusal")
 		if !isString(refusal) || role != "assistant" {
 			return invalid(place, "%s must be a refusal of the model's, a string, in one of its messages.", place)
@@ -69,6 +71,7 @@ func (p *parts) add(part object, place, role string) error {
 		p.remarks.needsOwn(invalid(place+".file_id", "%s.file_id names a file, of which this gateway stores none: send its bytes.", place))
 		return nil
 	}
+	p.remarks.leftover("input.", part, knownMedia[kind])
 	other, err := media(part, kind, place)
 	if err != nil && kind == "input_file" && part.get("file_url") != nil {
 		p.remarks.needsOwn(gateway.AsError(err))

@@ -87,6 +87,7 @@ func (t *translation) add(item object, place string) error {
 		if !isArray(item.get("tools")) {
 			return invalid(place+".tools", "%s.tools must be an array of tools.", place)
 		}
+		t.remarks.leftover("input.", item, knownAdditional)
 		return t.tools.read(item.get("tools"), place+".tools")
 	case mcpList, mcpCall, mcpRequest, mcpResponse:
 		return t.addRan(item, kind, place)
@@ -107,6 +108,7 @@ func (t *translation) add(item object, place string) error {
 
 // addMessage translates a message of any role.
 func (t *translation) addMessage(item object, place string) error {
+	t.remarks.leftover("input.", item, knownMessage)
 	role, content := wire.Unquote(item.get("role")), item.get("content")
 	if content == nil || content[0] != '"' && content[0] != '[' {
 		return invalid(place+".content", "%s.content must be a string or an array of parts.", place)
@@ -175,6 +177,7 @@ func (t *translation) addAnswer(item object, content []byte, place string) error
 
 // addCall translates a call of a function, or of a custom tool, whose input is one argument.
 func (t *translation) addCall(item object, place string, custom bool) error {
+	t.remarks.leftover("input.", item, knownCall)
 	name, id, member := item.get("name"), item.get("call_id"), "arguments"
 	if custom {
 		member = "input"
@@ -201,6 +204,7 @@ func (t *translation) addCall(item object, place string, custom bool) error {
 // addResult translates the result of a call. It stands behind the message with the call,
 // wherever it came.
 func (t *translation) addResult(item object, place string) error {
+	t.remarks.leftover("input.", item, knownResult)
 	id, output := item.get("call_id"), item.get("output")
 	m := t.calls[wire.Unquote(id)]
 	switch {

@@ -21,10 +21,14 @@ func (r *Request) Warnings() []string {
 	if r.source == nil || !r.source.Sent() {
 		return r.remarks.warnings
 	}
-	return slices.DeleteFunc(slices.Clone(r.remarks.warnings), func(w string) bool {
+	said := slices.DeleteFunc(slices.Clone(r.remarks.warnings), func(w string) bool {
 		kind, _, _ := strings.Cut(w, ":")
 		return kind == "dropped" || kind == "tool_dropped" || kind == "item_dropped" || kind == "grammar_not_enforced"
 	})
+	if r.lost {
+		said = append(said, "item_dropped:reasoning")
+	}
+	return said
 }
 
 // Foreign is why no upstream can take the request that does not speak the Responses API itself; nil if
@@ -52,6 +56,7 @@ func (r *Request) nativeBody() []byte {
 	for _, item := range slices.Concat(r.earlier, r.items) {
 		native := vault.native(item)
 		if native == nil {
+			r.lost = true
 			continue
 		}
 		if len(input) > 1 {

@@ -79,6 +79,8 @@ func (r *reader) readChunk(f *wire.Frame) (failure []byte, err error) {
 			if err := r.readChoice(f, c); err != nil {
 				return nil, err
 			}
+		} else if c.Says || c.Acts {
+			r.machine.summary.Warn("choice_dropped")
 		}
 	}
 	return nil, r.machine.tooLarge()
@@ -94,7 +96,8 @@ func (r *reader) readChoice(f *wire.Frame, c *wire.Choice) error {
 	if c.Reason != "" {
 		r.answer.finish = c.Reason
 		if !f.Whole {
-			r.answer.end()
+			_, err := r.answer.end()
+			return err
 		}
 	}
 	return nil

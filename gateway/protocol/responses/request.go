@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/callgate/callgate/gateway"
@@ -56,37 +57,9 @@ type Request struct {
 	ownTools ownTools
 	source   *gateway.Source
 	chat     []byte
-	said     int // how many events Queue has written
+	lost     bool // reasoning of another model's is not in what the source has
+	said     int  // how many events Queue has written
 }
-
-// remarks are what there is to say of a request that is translated.
-type remarks struct {
-	warnings []string
-	foreign  *gateway.Error // why no upstream can take it that does not speak the Responses API; nil if any can
-}
-
-// needsOwn notes what only an upstream of the Responses API can take.
-func (m *remarks) needsOwn(e *gateway.Error) {
-	if m.foreign == nil {
-		m.foreign = e
-	}
-}
-
-// warn adds a warning, once.
-func (m *remarks) warn(kind, what string) {
-	w := kind + ":" + gateway.ExcerptOf(what, 40)
-	for _, have := range m.warnings {
-		if have == w {
-			return
-		}
-	}
-	if len(m.warnings) < maxWarnings {
-		m.warnings = append(m.warnings, w)
-	}
-}
-
-// maxWarnings is how many different things may be said of one request: they go into a header.
-const maxWarnings = 16
 
 // Parse reads the body of a request and checks what can be checked of it alone. The error is a
 // *gateway.Error of the kind Invalid that names the place.
@@ -122,6 +95,13 @@ const (
 	idBytes     = 24
 	groupDigits = 40
 )
+
+// IsItemOf reports whether an item is one of a response's output, by the ids that this gateway gives.
+func IsItemOf(item, response string) bool {
+	_, digits, _ := strings.Cut(item, "_")
+	group := strings.TrimPrefix(response, "resp_")
+	return len(digits) == 2*idBytes && len(group) == 2*idBytes && digits[:groupDigits] == group[:groupDigits]
+}
 
 // ID is the response's id, which is there before the response.
 func (r *Request) ID() string { return r.id }

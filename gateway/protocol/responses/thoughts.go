@@ -14,12 +14,19 @@ var thoughtMembers = [...]string{"reasoning_details", "thinking_blocks"}
 
 // thoughts are what has come of such members since the last reasoning item.
 type thoughts struct {
-	details []detail
-	blocks  []byte // elements of thinking_blocks
+	details []*detail
+	places  map[detailKey]int // the last detail of a type and an index
+	blocks  []byte            // elements of thinking_blocks
 }
 
 // detail is an entry of reasoning_details, of which a stream brings pieces.
-type detail []member
+type detail struct {
+	members []member
+	places  map[string]int // of the members
+}
+
+// detailKey says which pieces are of one entry: its type and its index, as JSON.
+type detailKey struct{ kind, index string }
 
 type member struct {
 	name  string
@@ -50,59 +57,47 @@ func (t *thoughts) add(name string, list []byte, whole bool) {
 }
 
 func (t *thoughts) addDetail(one object, whole bool) {
-	var d detail
-	if at := t.same(one); at >= 0 && !whole {
-		d = t.details[at]
-		defer func() { t.details[at] = d }()
-	} else {
-		defer func() { t.details = append(t.details, d) }()
+	key := detailKey{string(one.get("type")), string(one.get("index"))}
+	at := t.same(key)
+	if at < 0 || whole {
+		at = len(t.details)
+		t.details = append(t.details, &detail{places: map[string]int{}})
+		if t.places == nil {
+			t.places = map[detailKey]int{}
+		}
+		t.places[key] = at
 	}
-	wire.Members(one, 0, func(key []byte, v wire.Span) bool {
-		d = d.with(string(key), v.Of(one))
+	wire.Members(one, 0, func(name []byte, v wire.Span) bool {
+		t.details[at].put(string(name), v.Of(one))
 		return true
 	})
 }
 
-// same is the place of the entry that one is a further piece of, or -1.
-func (t *thoughts) same(one object) int {
-	kind, index := string(one.get("type")), string(one.get("index"))
-	for at := len(t.details) - 1; at >= 0; at-- {
-		d := t.details[at]
-		if string(d.get("type")) == kind && string(d.get("index")) == index && (index != "" || kind != `"reasoning.encrypted"`) {
-			return at
-		}
-		if index == "" {
-			return -1 // only what came last goes on
-		}
+// same is the place of the entry that a piece with this key goes on, or -1. Without an index that is the
+// last one only, and what is encrypted is whole then.
+func (t *thoughts) same(key detailKey) int {
+	at, ok := t.places[key]
+	if !ok || key.index == "" && (at != len(t.details)-1 || key.kind == `"reasoning.encrypted"`) {
+		return -1
 	}
-	return -1
+	return at
 }
 
-func (d detail) get(name string) []byte {
-	for _, m := range d {
-		if m.name == name {
-			return m.value
-		}
+// put gives the entry a further value: texts come in pieces, of all else the last counts.
+func (d *detail) put(name string, value []byte) {
+	at, ok := d.places[name]
+	if !ok {
+		d.places[name] = len(d.members)
+		d.members = append(d.members, member{name, append([]byte(nil), value...)})
+		return
 	}
-	return nil
-}
-
-// with is the entry with a further value: texts come in pieces, of all else the last counts.
-func (d detail) with(name string, value []byte) detail {
-	for i := range d {
-		m := &d[i]
-		if m.name != name {
-			continue
-		}
-		switch pieces := name == "text" || name == "summary"; {
-		case pieces && isString(m.value) && isString(value):
-			m.value = append(m.value[:len(m.value)-1], value[1:]...)
-		case string(value) != "null":
-			m.value = append([]byte(nil), value...)
-		}
-		return d
+	m := &d.members[at]
+	switch pieces := name == "text" || name == "summary"; {
+	case pieces && isString(m.value) && isString(value):
+		m.value = append(m.value[:len(m.value)-1], value[1:]...)
+	case string(value) != "null":
+		m.value = append([]byte(nil), value...)
 	}
-	return append(d, member{name, append([]byte(nil), value...)})
 }
 
 // seal is what is sealed of a reasoning: its text, which stands between quotes, and the thoughts.
@@ -115,7 +110,7 @@ func (t *thoughts) seal(text []byte) []byte {
 				b = append(b, ',')
 			}
 			b = append(b, '{')
-			for _, m := range d {
+			for _, m := range d.members {
 				b = appendLine(wire.AppendKey(b, m.name), m.value)
 			}
 			b = append(b, '}')

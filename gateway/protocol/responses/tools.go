@@ -119,6 +119,7 @@ func (r *toolReader) addNamespace(t object, place string) error {
 	case !isArray(list):
 		return invalid(place+".tools", "%s.tools must be an array of tools.", place)
 	}
+	r.remarks.leftover("tools.", t, knownNamespace)
 	about := ""
 	if text := wire.Unquote(t.get("description")); text != "" {
 		about = fmt.Sprintf("\n\nOf all tools %s%s*: %s", space, joint, text)
@@ -230,6 +231,7 @@ func readFunction(t object) (f function, missing string) {
 
 // addFunction adds a function. missing are the members that its echo has besides.
 func (r *toolReader) addFunction(t object, space, about, place string) (missing string, err error) {
+	r.remarks.leftover("tools.", t, knownFunction)
 	f, missing := readFunction(t)
 	name, quoted, err := r.name(t, f.name, space, false, place)
 	if err != nil {
@@ -274,6 +276,7 @@ func joined(text []byte, more string) []byte {
 
 // addCustom adds a tool whose input is a text, as a function with that one argument.
 func (r *toolReader) addCustom(t object, space, about, place string) error {
+	r.remarks.leftover("tools.", t, knownCustom)
 	name, quoted, err := r.name(t, t.get("name"), space, true, place)
 	if err != nil {
 		return err

@@ -76,10 +76,12 @@ func (r *Request) write(t *translation, choice []byte) error {
 	} else if r.Includes("message.output_text.logprobs") {
 		b = append(b, `,"logprobs":true`...)
 	}
+	r.remarks.leftover("stream_options.", f[fStreamOptions], nil)
+	r.remarks.leftover("reasoning.", f[fReasoning], knownReasoning)
 	if effort := object(f[fReasoning]).get("effort"); effort != nil {
 		b = append(append(b, `,"reasoning_effort":`...), effort...)
 	}
-	b, err := appendFormat(b, object(f[fText]))
+	b, err := r.remarks.appendFormat(b, object(f[fText]))
 	if err != nil {
 		return err
 	}
@@ -116,7 +118,8 @@ func (s *toolset) appendTo(b []byte, f *fields, choice []byte) []byte {
 }
 
 // appendFormat appends what the field "text" says of the answer's form.
-func appendFormat(b []byte, text object) ([]byte, error) {
+func (m *remarks) appendFormat(b []byte, text object) ([]byte, error) {
+	m.leftover("text.", text, knownText)
 	if v := text.get("verbosity"); v != nil {
 		if v[0] != '"' {
 			return nil, invalid("text.verbosity", "text.verbosity must be a string, not %s.", gateway.Excerpt(v))
@@ -130,6 +133,7 @@ func appendFormat(b []byte, text object) ([]byte, error) {
 	if !isObject(format) {
 		return nil, invalid("text.format", "text.format must be an object, not %s.", gateway.Excerpt(format))
 	}
+	m.leftover("text.format.", format, knownFormat)
 	switch kind := wire.Unquote(format.get("type")); kind {
 	case "text":
 		return b, nil

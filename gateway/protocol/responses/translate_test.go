@@ -2,10 +2,12 @@ package responses_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"reflect"
 	"strings"
 	"testing"
 
+	"github.com/callgate/callgate/gateway"
 	"github.com/callgate/callgate/gateway/protocol/responses"
 )
 
@@ -137,6 +139,54 @@ func TestUnknownFields(t *testing.T) {
 	r := parse(t, `{"model":"m","input":"x","stop":["a"],"s\u0065ed":1,"n":null,"top_p":1,"user":"u","stream_options":{}}`)
 	if got, want := r.Warnings(), []string{"dropped:stop", "dropped:seed"}; !reflect.DeepEqual(got, want) {
 		t.Errorf("got the warnings %q, want %q", got, want)
+	}
+}
+
+// TestUnknownFieldsDeeper holds the same of what stands in a request's objects.
+func TestUnknownFieldsDeeper(t *testing.T) {
+	t.Parallel()
+	r := parse(t, `{"model":"m","stream":true,"stream_options":{"include_obfuscation":true},"reasoning":{"effort":"low","summary":"auto","pace":1},"text":{"tone":"dry","format":{"type":"text"}},`+
+		`"tools":[{"type":"function","name":"f","parameters":{},"defer_loading":true,"allowed_callers":["direct"],"strict":false},{"type":"custom","name":"c","why":1}],`+
+		`"input":[{"role":"user","content":[{"type":"input_text","text":"x","prompt_cache_breakpoint":{"mode":"explicit"}},{"type":"input_image","image_url":"https://x/y.png","detail":"low","crop":[1]}]},`+
+		`{"type":"message","id":"msg_1","status":"completed","role":"assistant","phase":"commentary","content":[{"type":"output_text","text":"y","annotations":[],"logprobs":[]}]},`+
+		`{"type":"function_call","id":"fc_1","status":"completed","call_id":"a","name":"f","arguments":"{}"},{"type":"function_call_output","call_id":"a","output":"z","took":1}]}`)
+	want := []string{"dropped:tools.defer_loading", "dropped:tools.why", "dropped:input.prompt_cache_breakpoint", "dropped:input.crop", "dropped:input.phase", "dropped:input.took", "dropped:stream_options.include_obfuscation", "dropped:reasoning.pace", "dropped:text.tone"}
+	if got := r.Warnings(); !reflect.DeepEqual(got, want) {
+		t.Errorf("got the warnings %q, want %q", got, want)
+	}
+}
+
+// TestManyWarnings holds that a list which is cut says so: it goes into a header.
+func TestManyWarnings(t *testing.T) {
+	t.Parallel()
+	var odd strings.Builder
+	for i := range 100 {
+		fmt.Fprintf(&odd, `"odd%d":1,`, i)
+	}
+	if w := parse(t, `{"model":"m",`+odd.String()+`"input":"x"}`).Warnings(); len(w) != 25 || w[0] != "dropped:odd0" || w[24] != "more" {
+		t.Errorf("got the warnings %q", w)
+	}
+}
+
+// TestWarningsOfNative holds what is said of a request that an upstream of the API gets: nothing of what it takes,
+// and that it gets no reasoning which this gateway has sealed.
+func TestWarningsOfNative(t *testing.T) {
+	t.Parallel()
+	for reasoning, want := range map[string][]string{
+		``: nil,
+		`{"type":"reasoning","encrypted_content":"gAAA","summary":[]},`:     nil,
+		`{"type":"reasoning","encrypted_content":"cg1.AAAA","summary":[]},`: {"item_dropped:reasoning"},
+	} {
+		r := parse(t, `{"model":"m","unheard_of":1,"input":[`+reasoning+`{"role":"user","content":"x"}],"tools":[{"type":"web_search"}]}`)
+		req, err := gateway.ParseRequest(r.Chat())
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Source = r.Source()
+		body, _ := req.Native(responses.Name)
+		if got := r.Warnings(); len(got) != len(want) || len(want) > 0 && !reflect.DeepEqual(got, want) || strings.Contains(string(body), "cg1.") || !strings.Contains(string(body), "unheard_of") {
+			t.Errorf("%q: got the warnings %q of %s, want %q", reasoning, got, body, want)
+		}
 	}
 }
 

@@ -54,7 +54,10 @@ func (w *Writer) Whole(f *wire.Frame) ([]byte, error) {
 		w.fail(failure)
 		return nil, &gateway.Error{Kind: gateway.Unavailable, Message: "The upstream has sent an error in the place of an answer."}
 	}
-	end := w.answer.end()
+	end, err := w.answer.end()
+	if err != nil {
+		return nil, err
+	}
 	var response []byte
 	if w.passage.final != nil {
 		response = w.answer.own(w.passage.final, end)
@@ -143,7 +146,10 @@ func (w *Writer) complete() error {
 	if final == nil {
 		w.passage.stop()
 	}
-	end := w.answer.end()
+	end, err := w.answer.end()
+	if err != nil {
+		return err
+	}
 	var response []byte
 	if final != nil {
 		response = w.answer.own(final.get("response"), end)

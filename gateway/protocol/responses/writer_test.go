@@ -131,7 +131,7 @@ func TestPieces(t *testing.T) {
 	}
 }
 
-// TestAnnotations wants the places that a text is from with the text.
+// TestAnnotations wants the places that a text is from with the text, and a word of what a response has no place for.
 func TestAnnotations(t *testing.T) {
 	t.Parallel()
 	const note = `"annotations":[{"type":"url_citation","url_citation":{"url":"http://x","title":"X","start_index":0,"end_index":1}},{"type":"other","n":1.0}]`
@@ -142,6 +142,10 @@ func TestAnnotations(t *testing.T) {
 	}
 	if !slices.Equal(sum.Warnings, []string{"annotation_dropped"}) {
 		t.Errorf("got the warnings %q, want one of what came behind the text", sum.Warnings)
+	}
+	second := strings.Replace(delta(`{"content":"z"}`), `"index":0`, `"index":1`, 1)
+	if sum, _ := chunks(t, parse(t, `{"model":"m","input":"x","stream":true}`), delta(`{"content":"a"}`), second, finish("stop")); !slices.Equal(sum.Warnings, []string{"choice_dropped"}) {
+		t.Errorf("got the warnings %q, want one of the second choice", sum.Warnings)
 	}
 	if got := whole(t, parse(t, `{"model":"m","input":"x"}`), `{"choices":[{"index":0,"message":{`+note+`,"content":"ab"},"finish_reason":"stop"}]}`); !bytes.Contains(got, []byte(`"text":"ab",`+want)) {
 		t.Errorf("got %s", got)

@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/callgate/callgate/gateway"
+	"github.com/callgate/callgate/gateway/usage"
 	"github.com/callgate/callgate/gateway/wire"
 )
 
@@ -50,12 +51,24 @@ func head(kind string, response []byte, model string) []byte {
 	return append(b, `,"choices":[`...)
 }
 
-// counts is a usage in the form of chat completions.
+// counts is a usage in the form of chat completions. A count that is none stands beside, as it came, since the
+// 0 in its place is not to be believed.
 func counts(u []byte) []byte {
-	in, out := number(get(u, "input_tokens")), number(get(u, "output_tokens"))
+	var odd []byte
+	count := func(name string) int {
+		v := get(u, name)
+		n, ok := usage.Count(v)
+		if !ok && v != nil {
+			odd = append(append(append(append(odd, `,"`...), name...), `":`...), v...)
+			return 0
+		}
+		return n
+	}
+	in, out := count("input_tokens"), count("output_tokens")
 	b := strconv.AppendInt([]byte(`{"prompt_tokens":`), int64(in), 10)
 	b = strconv.AppendInt(append(b, `,"completion_tokens":`...), int64(out), 10)
 	b = strconv.AppendInt(append(b, `,"total_tokens":`...), int64(in+out), 10)
+	b = append(b, odd...)
 	if d := get(u, "input_tokens_details"); d != nil {
 		b = append(append(b, `,"prompt_tokens_details":`...), d...)
 	}

@@ -106,10 +106,7 @@ func (e *exchange) resolve(ctx context.Context) error {
 	previous, conversation := e.PreviousResponseID(), e.Conversation()
 	switch {
 	case previous != "":
-		if run := s.runs.find(e.tenant, previous); run != nil && !run.isOver() {
-			return invalid("previous_response_id", "The response %q is not over yet: what it says would be missing. Wait for its end, or cancel it.", gateway.ExcerptOf(previous, 80))
-		}
-		earlier, err = s.past.chain(ctx, e.tenant, previous)
+		earlier, err = s.before(ctx, e.tenant, previous)
 	case conversation != "":
 		release, refused := s.past.lock(ctx, e.tenant, conversation)
 		if refused != nil {
@@ -132,6 +129,33 @@ func (e *exchange) resolve(ctx context.Context) error {
 		e.Prepend(bodies(earlier))
 	}
 	return e.dereference(ctx)
+}
+
+// before reads the items of a response and of all before it. One that is not over, here or at another gateway,
+// is refused: what it says would be missing.
+func (s *Service) before(ctx context.Context, tenant, id string) ([]store.Item, error) {
+	notOver := invalid("previous_response_id", "The response %q is not over yet: what it says would be missing. Wait for its end, or cancel it.", gateway.ExcerptOf(id, 80))
+	if run := s.runs.find(tenant, id); run != nil && !run.isOver() {
+		return nil, notOver
+	}
+	items, err := s.past.chain(ctx, tenant, id)
+	last := store.Item{}
+	if len(items) > 0 {
+		last = items[len(items)-1]
+	}
+	if err != nil || responses.IsItemOf(last.ID, id) { // as nearly always: it is over, since it has its output
+		return items, err
+	}
+	r, err := s.response(ctx, Call{Tenant: tenant, ID: id})
+	switch {
+	case err != nil:
+		return nil, err
+	case isRunning(r.Body):
+		return nil, notOver
+	case len(r.Output) > 0 && r.Output[len(r.Output)-1].ID != last.ID: // it has ended between the two looks
+		return s.past.chain(ctx, tenant, id)
+	}
+	return items, nil
 }
 
 // claim takes memory for so many bytes that were not in the request's body, but will be in what

@@ -14,6 +14,7 @@ import (
 
 	"github.com/callgate/callgate/gateway"
 	"github.com/callgate/callgate/gateway/protocol"
+	"github.com/callgate/callgate/gateway/protocol/responses"
 	"github.com/callgate/callgate/gateway/store"
 	"github.com/callgate/callgate/gateway/store/memory"
 )
@@ -155,6 +156,67 @@ func TestWhileItRuns(t *testing.T) {
 	}
 	if _, err := kept.GetResponse(t.Context(), "", d.ID()); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("got %v, want that the response is no more", err)
+	}
+}
+
+// TestWhileItRunsElsewhere goes on from a response that another gateway with the same store runs, and from one
+// whose gateway has ended without a word: it has failed, and is over.
+func TestWhileItRunsElsewhere(t *testing.T) {
+	t.Parallel()
+	kept, err := memory.New(store.Options{TTL: time.Hour, Limits: store.Limits{Bytes: 1 << 30, Entries: 100}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	release := make(stuck)
+	one, other := New(Options{Store: kept, Gateway: release, MaxChain: 10}), New(Options{Store: kept, Gateway: release, MaxChain: 10})
+	defer one.Close()
+	defer other.Close()
+	d := detached(t, one, `{"model":"m","input":"x","background":true}`)
+	next := []byte(`{"model":"m","input":"y","previous_response_id":"` + d.ID() + `"}`)
+	_, err = other.Parse(t.Context(), next, protocol.Client{})
+	if e := gateway.AsError(err); err == nil || e.Kind != gateway.Invalid || e.Param != "previous_response_id" || !strings.Contains(e.Message, "not over yet") {
+		t.Errorf("got %v, want that the response before is not over", err)
+	}
+	close(release)
+	one.Drain(t.Context())
+	dead := &store.Response{ID: d.ID(), Body: d.Object(responses.InProgress, nil), Input: []store.Item{{ID: "msg_1", Body: []byte(`{"type":"message","role":"user","content":"x"}`)}}}
+	if err := kept.PutResponse(t.Context(), "", dead, false); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := other.Parse(t.Context(), next, protocol.Client{}); err != nil {
+		t.Errorf("got %v, want that a response which nobody runs is over", err)
+	}
+}
+
+// endsMeanwhile is a store in which a response ends just behind the first look at it.
+type endsMeanwhile struct {
+	store.Store
+	ended *store.Response
+}
+
+func (s endsMeanwhile) Chain(ctx context.Context, tenant, id string, b store.Bounds) ([]store.Item, error) {
+	items, err := s.Store.Chain(ctx, tenant, id, b)
+	return items, errors.Join(err, s.PutResponse(ctx, tenant, s.ended, true))
+}
+
+// TestEndsMeanwhile holds that nothing is missing of a response that another gateway ends while it is looked at.
+func TestEndsMeanwhile(t *testing.T) {
+	t.Parallel()
+	kept, err := memory.New(store.Options{TTL: time.Hour, Limits: store.Limits{Bytes: 1 << 30, Entries: 100}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &store.Response{ID: "resp_1", Body: []byte(`{"status":"in_progress","output":[]}`), Input: []store.Item{{ID: "msg_1", Body: []byte(`{"type":"message","role":"user","content":"x"}`)}}}
+	if err := kept.PutResponse(t.Context(), "", r, false); err != nil {
+		t.Fatal(err)
+	}
+	ended := *r
+	ended.Body, ended.Output = []byte(`{"status":"completed","output":[]}`), []store.Item{{ID: "msg_2", Body: []byte(`{"type":"message","role":"assistant","content":"the answer"}`)}}
+	s := New(Options{Store: endsMeanwhile{kept, &ended}, Gateway: panics{}, MaxChain: 10})
+	defer s.Close()
+	front, err := s.Parse(t.Context(), []byte(`{"model":"m","input":"y","previous_response_id":"resp_1"}`), protocol.Client{})
+	if err != nil || !strings.Contains(string(front.Chat()), "the answer") {
+		t.Errorf("got %v, want a prompt with the answer", err)
 	}
 }
 

@@ -1,0 +1,31 @@
+package responses
+
+import (
+	"testing"
+
+	"github.com/callgate/callgate/gateway/usage"
+)
+
+// TestCounts holds that a count that is none is not billed as 0: it stays where the gateway sees it.
+func TestCounts(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		in, out string
+		faults  usage.Fault
+	}{
+		{`{"input_tokens":3,"output_tokens":4}`, `{"prompt_tokens":3,"completion_tokens":4,"total_tokens":7}`, 0},
+		{`{"input_tokens":3e0,"output_tokens":4.0}`, `{"prompt_tokens":3,"completion_tokens":4,"total_tokens":7}`, 0},
+		{`{"input_tokens":null}`, `{"prompt_tokens":0,"completion_tokens":0,"total_tokens":0}`, 0},
+		{`{"input_tokens":"3","output_tokens":4}`, `{"prompt_tokens":0,"completion_tokens":4,"total_tokens":4,"input_tokens":"3"}`, usage.NotACount},
+		{`{"input_tokens":3,"output_tokens":-4}`, `{"prompt_tokens":3,"completion_tokens":0,"total_tokens":3,"output_tokens":-4}`, usage.Negative},
+		{`{"input_tokens":99999999999999999999,"output_tokens":4}`, `{"prompt_tokens":0,"completion_tokens":4,"total_tokens":4,"input_tokens":99999999999999999999}`, usage.TooLarge},
+	} {
+		got := counts([]byte(c.in))
+		if string(got) != c.out {
+			t.Errorf("%s: got %s, want %s", c.in, got, c.out)
+		}
+		if faults := usage.Read(got).Faults; faults&c.faults != c.faults {
+			t.Errorf("%s: got the faults %v, want %v", got, faults, c.faults)
+		}
+	}
+}
