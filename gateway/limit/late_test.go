@@ -24,7 +24,10 @@ func lined(t *testing.T, s *redistest.Server, c *clock) (*limit.Shared, *line) {
 // arrive has what was delayed come late.
 func arrive(t *testing.T, l *line) {
 	t.Helper()
-	if len(l.late) == 0 {
+	l.mu.Lock()
+	none := len(l.late) == 0
+	l.mu.Unlock()
+	if none {
 		t.Fatal("nothing was delayed")
 	}
 	if err := l.arrive(); err != nil {
