@@ -401,7 +401,7 @@ func (s *Shared) Settle(ctx context.Context, l *Lease, used Amount) error {
 
 // Release implements Limiter.
 func (s *Shared) Release(ctx context.Context, l *Lease) error {
-	if l.sure { // what nobody has taken, perhaps, is not given back
+	if l.sure && l.local == nil { // what nobody has taken, perhaps, is not given back
 		l.back = 1
 	}
 	return s.finish(ctx, l, Amount{}, "release")
