@@ -46,7 +46,7 @@ func (g *Gate) account(ctx context.Context, req *gateway.Request, m *model, k ki
 	a.estimate, output = newEstimate(req, m, k)
 	if g.o.Targets != nil && !k.free {
 		for _, t := range g.o.Targets(req, k.provider) {
-			a.estimate.price.raise(&g.prices, t)
+			a.estimate.price.raise(&g.prices, t, a.estimate.input)
 		}
 	}
 	a.hold.amount = a.estimate.holds(output)
@@ -80,7 +80,7 @@ func (a *account) Begin(provider, model string, why gateway.Purpose, bytes int) 
 	}
 	a.rows.begin(&a.current.row, provider, model, why)
 	a.note(&a.current.row, a.current.input, 0)
-	a.estimate.price.raise(&a.gate.prices, Target{provider, model})
+	a.estimate.price.raise(&a.gate.prices, Target{provider, model}, a.current.input)
 	a.setGrowAt()
 	if !again || a.hold.lease == nil {
 		return nil

@@ -77,23 +77,32 @@ func (p *pricing) of(provider, model string, u gateway.Usage) (c cost) {
 type tariff struct {
 	in, out  int64  // 10⁻⁹ US dollars for a thousand tokens
 	rated    Target // whose price is in it, of some the last
+	upTo     int64  // tokens of a prompt: the price of a longer one may be that of another tier
 	texts    bool   // the request is answered with text
 	unpriced string // a target whose price nobody knows
 }
 
-// raise raises the price to that of a target.
-func (t *tariff) raise(p *pricing, target Target) {
-	if t.rated == target { // mostly that which was estimated is asked
+// raise raises the price to that of a target, for a prompt of so many tokens.
+func (t *tariff) raise(p *pricing, target Target, input int64) {
+	const n = 1000
+	input = min(max(input, n), usage.MaxTokens)
+	if t.rated == target && input <= t.upTo { // mostly that which was estimated is asked
 		return
 	}
-	t.rated = target
-	const n = 1000
-	in := p.of(target.Provider, target.Model, gateway.Usage{Reported: true, Input: n})
-	out := p.of(target.Provider, target.Model, gateway.Usage{Reported: true, Output: n})
+	t.rated, t.upTo = target, input
+	of := func(out, thoughts int) cost {
+		return p.of(target.Provider, target.Model, gateway.Usage{Reported: true, Input: int(input), Output: out, Reasoning: thoughts})
+	}
+	in, out, thoughts := of(0, 0), of(n, 0), of(n, n)
 	if (!in.priced || !out.priced && t.texts) && t.unpriced == "" && target.Model != "" {
 		t.unpriced = target.Provider + "/" + target.Model
 	}
-	t.in, t.out = max(t.in, in.nano), max(t.out, out.nano)
+	t.in = max(t.in, sum(n, in.nano, 0, 0, input, input-1))
+	if most := max(out.nano, thoughts.nano); most < math.MaxInt64 {
+		t.out = max(t.out, most-in.nano)
+	} else {
+		t.out = most
+	}
 }
 
 // of is what tokens cost, at this price; it is no more than a limit can have.
