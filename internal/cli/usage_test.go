@@ -452,7 +452,7 @@ usage: {store: sqlite, path: %q}
 providers: {up: {type: openai, base_url: %q, api_key: k}}
 keys: [{name: app, hash: %q, limits: [{usd: 100, per: month}]}]
 models:
-  m: {targets: [{provider: up, model: real}], limits: [{usd: 0.16, per: month}]}
+  m: {targets: [{provider: up, model: real}], limits: [{usd: 0.174, per: month}]}
   dear: {targets: [{provider: up, model: dear}]}
 rollouts:
 - {name: try, match: {models: [m]}, arms: [{name: a, weight: 100}, {name: b, weight: 0, override: {parser: hermes}}], mirror: {percent: 100, arm: b}}
