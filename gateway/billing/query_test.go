@@ -197,7 +197,7 @@ func TestUSD(t *testing.T) {
 func TestFormulas(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		"=1+1": "'=1+1", "+1": "'+1", "-1": "'-1", "@sum(1)": "'@sum(1)", "\t=1": "'\t=1", "\r=1": "'\r=1", "\n=1": "'\n=1",
+		"=1+1": "'=1+1", "+1": "'+1", "-1": "'-1", "@sum(1)": "'@sum(1)", "\t=1": "'\t=1", "\r=1": "'\r'=1", "\n=1": "'\n'=1",
 		"＝1": "'＝1", "＋1": "'＋1", "－1": "'－1", "＠sum(1)": "'＠sum(1)", "é=1": "é=1", "a-b": "a-b", "": "",
 	} {
 		a := billing.Answer{Query: billing.Query{By: []billing.Dimension{billing.BySession}, Format: billing.CSV}, Sums: []billing.Sum{{Group: []string{text}}}}
