@@ -12,26 +12,19 @@ import (
 // distant is a limiter that answers once enough wait for it.
 type distant struct {
 	limit.Limiter
-	enough int
-
-	mu      sync.Mutex
-	waiting int
-	met     chan struct{}
+	wait sync.WaitGroup
+	once sync.Once
+	met  chan struct{} // nobody waits any more
+	late bool          // one has waited in vain
 }
 
 func (d *distant) Extend(context.Context, *limit.Lease, limit.Holds, bool) (limit.Verdict, error) {
-	d.mu.Lock()
-	if d.waiting++; d.waiting == d.enough {
-		close(d.met)
-	}
-	d.mu.Unlock()
+	d.wait.Done()
 	select {
 	case <-d.met:
-	case <-time.After(time.Second): // one after the other
+	case <-time.After(30 * time.Second):
+		d.once.Do(func() { d.late = true; close(d.met) })
 	}
-	d.mu.Lock()
-	d.waiting--
-	d.mu.Unlock()
 	return limit.Verdict{}, nil
 }
 
@@ -39,17 +32,19 @@ func (d *distant) Extend(context.Context, *limit.Lease, limit.Holds, bool) (limi
 // away would take longer than a lease lives.
 func TestRenewTogether(t *testing.T) {
 	t.Parallel()
-	d := &distant{enough: 8, met: make(chan struct{})}
-	s := NewState(d, nil)
-	defer s.Close()
+	const enough = 8
+	d := &distant{met: make(chan struct{})}
+	d.wait.Add(enough)
+	go func() {
+		d.wait.Wait()
+		d.once.Do(func() { close(d.met) })
+	}()
+	s := &State{limiter: d}
 	g := New(Options{State: s})
-	for range d.enough {
+	for range enough {
 		s.add(&account{gate: g, hold: hold{state: s, ctx: t.Context(), lease: &limit.Lease{}}})
 	}
-	s.renew()
-	select {
-	case <-d.met:
-	default:
-		t.Errorf("never were %d leases renewed at a time", d.enough)
+	if s.renew(); d.late {
+		t.Errorf("got a lease that was renewed before %d were asked for", enough)
 	}
 }
