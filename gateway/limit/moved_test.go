@@ -1,6 +1,7 @@
 package limit_test
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -29,5 +30,41 @@ func TestMoved(t *testing.T) {
 		if st := v.States; err != nil || st[0].Used != 110 || st[1].Used != 110 || st[2].Used != 110 || st[3].Used != 2 {
 			t.Errorf("got %+v, error %v, want 110 used by 2", st, err)
 		}
+	})
+}
+
+// TestLoweredWhileRunning has a budget lowered below what a running request holds: this goes on within the limit that it began with, and counts, and
+// nobody else passes.
+func TestLoweredWhileRunning(t *testing.T) {
+	t.Parallel()
+	both(t, func(t *testing.T, make maker) {
+		limiter := make(t, newClock())
+		budget := func(most int64) *limit.Set {
+			return set(t, limit.Limit{Scope: key, Kind: limit.Money, Max: most, Window: limit.Month, Cut: true})
+		}
+		high, low := budget(100), budget(40)
+		runs, _, err := limiter.Acquire(t.Context(), high, "runs", holds(50, 5))
+		if err != nil || runs == nil {
+			t.Fatal(runs, err)
+		}
+		refused := func(when string, used int64) {
+			t.Helper()
+			l, v, err := limiter.Acquire(t.Context(), low, fmt.Sprint(fresh.Add(1)), holds(1, 0))
+			if err != nil || l != nil || v.Refusal == nil || v.Refusal.Used != used || v.Refusal.Remaining != 0 {
+				t.Errorf("%s: got %+v, error %v, want %d used and nothing left of 40", when, v.Refusal, err, used)
+			}
+		}
+		refused("it runs", 50)
+		if v, err := limiter.Extend(t.Context(), runs, holds(90, 60), false); err != nil || v.Refusal != nil {
+			t.Errorf("got %+v, error %v, want room in the 100 that it began with", v.Refusal, err)
+		}
+		if v, err := limiter.Extend(t.Context(), runs, holds(101, 60), false); err != nil || v.Refusal == nil || !v.Cut {
+			t.Errorf("got %+v, error %v, want that it is cut beyond these", v.Refusal, err)
+		}
+		refused("it has grown", 90)
+		if err := limiter.Settle(t.Context(), runs, limit.Amount{Nano: 80}); err != nil {
+			t.Fatal(err)
+		}
+		refused("it has ended", 80)
 	})
 }
