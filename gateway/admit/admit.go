@@ -8,6 +8,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/callgate/callgate/gateway"
 	"github.com/callgate/callgate/gateway/limit"
 )
@@ -193,7 +195,11 @@ func (r *renewal) end() {
 	<-r.ended
 }
 
-// renew renews the leases of all that run now, one after the other.
+// renewing is how many leases are renewed at a time. Thousands one after the other, at a Redis that is far away, would take longer than
+// a lease lives.
+const renewing = 32
+
+// renew renews the leases of all that run now.
 func (r *renewal) renew() {
 	r.mu.Lock()
 	var list []*account
@@ -201,9 +207,12 @@ func (r *renewal) renew() {
 		list = append(list, a)
 	}
 	r.mu.Unlock()
+	var group errgroup.Group
+	group.SetLimit(renewing)
 	for _, a := range list {
-		a.renew()
+		group.Go(func() error { a.renew(); return nil })
 	}
+	_ = group.Wait() // there is no error
 }
 
 // links are an account's place in the list of those that run.

@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -47,6 +48,45 @@ func TestExportTexts(t *testing.T) {
 		var record billing.Record
 		if err := a.Write(&out); err != nil || json.Unmarshal(out.Bytes(), &record) != nil || record.Key != text || *record.Nano != math.MaxInt64 || record.Labels["n"] != text {
 			t.Errorf("%q: got %s, error %v", text, &out, err)
+		}
+	}
+}
+
+// TestExportCells holds that no text of a client begins a cell with a formula, also where a spreadsheet has ; between the cells, as many do in
+// Europe: it takes quotes within a cell for text, and a line's end within them for that of the line.
+func TestExportCells(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"x;=cmd|' /C calc'!A0":      "x;'=cmd|' /C calc'!A0",
+		"x; =1+1":                   "x; '=1+1",
+		"x;\"=1+1":                  "x;\"'=1+1",
+		"x;;+1":                     "x;;'+1",
+		"x\n=1+1;":                  "x\n'=1+1;",
+		"x\r\n@SUM(A1)":             "x\r\n'@SUM(A1)",
+		"\n=1":                      "'\n'=1",
+		" =1":                       " '=1",
+		"\"=1":                      "\"'=1",
+		"a;b; c=1, d-2":             "a;b; c=1, d-2",
+		"two\nlines; and a third":   "two\nlines; and a third",
+		"\u65e5\u672c;\uff1d1":      "\u65e5\u672c;'\uff1d1",
+		"gpt-4o;v=2":                "gpt-4o;v=2",
+		"https://host/?a=1;b=2,-3;": "https://host/?a=1;b=2,-3;",
+	} {
+		r := billing.Row{ID: "id", Time: time.Date(2026, 10, 31, 0, 0, 0, 0, time.UTC), Model: text, Status: "ok"}
+		rows := billing.Answer{Query: billing.Query{IsRows: true, Format: billing.CSV}, Rows: []billing.Row{r}}
+		sums := billing.Answer{Query: billing.Query{By: []billing.Dimension{billing.ByModel}, Format: billing.CSV}, Sums: []billing.Sum{{Group: []string{text}}}}
+		for _, a := range []billing.Answer{rows, sums} {
+			var out bytes.Buffer
+			if err := a.Write(&out); err != nil {
+				t.Fatal(err)
+			}
+			lines, err := csv.NewReader(&out).ReadAll()
+			if err != nil || len(lines) != 2 {
+				t.Fatalf("%q: got %q, error %v", text, lines, err)
+			}
+			if got := lines[1][slices.Index(lines[0], "model")]; strings.ReplaceAll(got, "\n", "") != strings.NewReplacer("\r", "", "\n", "").Replace(want) {
+				t.Errorf("%q: got %q, want %q", text, got, want)
+			}
 		}
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 )
 
 // Types are the media types of the formats.
@@ -159,10 +158,21 @@ func (a *Answer) csv(w io.Writer) error {
 // that some pass over on the way to one.
 const formulas = "=+-@＝＋－＠\t\r\n"
 
-// cell is a text that no spreadsheet takes for a formula: clients write some of these.
+// cell is a text that no spreadsheet takes for a formula: clients write some of these. Where a ; is between cells, as in much of
+// Europe, one within the text begins another cell, and so does the end of a line, quotes or not.
 func cell(s string) string {
-	if first, size := utf8.DecodeRuneInString(s); size > 0 && strings.ContainsRune(formulas, first) {
-		return "'" + s
+	if !strings.ContainsAny(s, formulas) {
+		return s
 	}
-	return s
+	var out strings.Builder
+	first := true // of a cell, but for blanks and quotes
+	for i, c := range s {
+		if first && strings.ContainsRune(formulas, c) && (i == 0 || c > ' ') {
+			out.WriteByte('\'')
+			first = false
+		}
+		out.WriteRune(c)
+		first = c == ';' || c == '\n' || c == '\r' || first && (c == ' ' || c == '\t' || c == '"')
+	}
+	return out.String()
 }

@@ -153,29 +153,67 @@ func (c *carrier) leave() (err error) {
 	return err
 }
 
-// sweep deletes rows that are older than what is kept, now and every hour.
+// sweeper deletes rows that are older than what is kept.
+type sweeper struct {
+	to    Ledger
+	kept  time.Duration
+	began time.Time
+	log   *slog.Logger
+}
+
+// doubt is how long a sweep waits that would leave no row: the machine's clock may be wrong. Then rows of the right time would
+// be too late for the ledger afterwards.
+const doubt = 24 * time.Hour
+
+// sweep sweeps now and every hour, until ctx ends.
 func sweep(ctx context.Context, l Ledger, kept time.Duration, log *slog.Logger) {
 	tick := time.NewTicker(sweepEvery)
 	defer tick.Stop()
-	for began := time.Now(); ; {
+	s := sweeper{to: l, kept: kept, began: time.Now(), log: log}
+	for {
 		now := time.Now()
-		if jump := now.Round(0).Sub(began.Round(0)) - now.Sub(began); jump.Abs() > sweepEvery {
+		if jump := now.Round(0).Sub(s.began.Round(0)) - now.Sub(s.began); jump.Abs() > sweepEvery {
 			log.Error("usage: the machine's clock has jumped; rows are not deleted by it", "by", jump.String())
 			return
 		}
-		n, err := l.Sweep(ctx, now.Add(-kept))
-		switch {
-		case ctx.Err() != nil:
-			return
-		case err != nil:
-			log.Error("usage: old rows could not be deleted", "error", err)
-		case n > 0:
-			log.Info("usage: rows older than the retention were deleted; the hours' sums stay", "rows", n)
-		}
+		s.sweep(ctx, now)
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
 			return
 		}
 	}
+}
+
+// sweep sweeps once.
+func (s *sweeper) sweep(ctx context.Context, now time.Time) {
+	limit := now.Add(-s.kept)
+	doubted, err := s.doubts(ctx, now, limit)
+	n := 0
+	if err == nil && !doubted {
+		n, err = s.to.Sweep(ctx, limit)
+	}
+	switch {
+	case ctx.Err() != nil:
+	case err != nil:
+		s.log.Error("usage: old rows could not be deleted", "error", err)
+	case doubted:
+		s.log.Warn("usage: all rows are older than the retention; they are deleted a day after the start, lest the machine's clock is wrong", "now", now.UTC())
+	case n > 0:
+		s.log.Info("usage: rows older than the retention were deleted; the hours' sums stay", "rows", n)
+	}
+}
+
+// doubts reports whether there are rows from before the start, and all of them would go.
+func (s *sweeper) doubts(ctx context.Context, now, limit time.Time) (bool, error) {
+	if now.Sub(s.began) >= doubt {
+		return false, nil
+	}
+	for _, f := range []Filter{{From: limit, To: s.began}, {To: limit}} {
+		page, err := s.to.Rows(ctx, f, Page{Limit: 1})
+		if err != nil || len(page.Rows) > 0 {
+			return err == nil && f.From.IsZero(), err
+		}
+	}
+	return false, nil
 }

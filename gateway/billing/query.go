@@ -201,7 +201,7 @@ func joined(all []Dimension) string {
 // parseTime reads a time or a day in UTC.
 func parseTime(name, value string) (time.Time, error) {
 	for _, form := range []string{time.RFC3339, time.DateOnly, "2006-01"} {
-		if t, err := time.Parse(form, value); err == nil {
+		if t, err := time.Parse(form, value); err == nil && t.UTC().Year() >= 0 && t.UTC().Year() <= 9999 { // JSON has no other years
 			return t.UTC(), nil
 		}
 	}

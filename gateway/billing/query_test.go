@@ -57,18 +57,20 @@ func TestQuery(t *testing.T) {
 func TestQueryMistakes(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		"form=2026":                     `form: There is no parameter "form"`,
-		"from=yesterday":                "from: The value of from must be a time such as",
-		"from=":                         "from: The value of from must be a time such as",
-		"from=2026-11-02&to=2026-11-01": "to: The time of to is not after that of from.",
-		"limit=0":                       "limit: The value of limit must be a number from 1 to 10000, not \"0\".",
-		"limit=99999999999999999999":    "limit: The value of limit",
-		"limit=1&limit=2":               `limit: The parameter "limit" is there 2 times; keep one.`,
-		"format=xml":                    "format: The value of format must be json, csv or jsonl, not \"xml\".",
-		"group=day,colour":              `group: Nothing is grouped by "colour"`,
-		"group=day,day":                 "group: The dimension day is in group twice",
-		"group=":                        `group: Nothing is grouped by ""`,
-		"group=label:":                  `group: Nothing is grouped by "label:"`,
+		"form=2026":                        `form: There is no parameter "form"`,
+		"from=yesterday":                   "from: The value of from must be a time such as",
+		"from=":                            "from: The value of from must be a time such as",
+		"to=9999-12-31T23:59:59-01:00":     "to: The value of to must be a time such as",
+		"from=0000-01-01T00:00:00%2B01:00": "from: The value of from must be a time such as",
+		"from=2026-11-02&to=2026-11-01":    "to: The time of to is not after that of from.",
+		"limit=0":                          "limit: The value of limit must be a number from 1 to 10000, not \"0\".",
+		"limit=99999999999999999999":       "limit: The value of limit",
+		"limit=1&limit=2":                  `limit: The parameter "limit" is there 2 times; keep one.`,
+		"format=xml":                       "format: The value of format must be json, csv or jsonl, not \"xml\".",
+		"group=day,colour":                 `group: Nothing is grouped by "colour"`,
+		"group=day,day":                    "group: The dimension day is in group twice",
+		"group=":                           `group: Nothing is grouped by ""`,
+		"group=label:":                     `group: Nothing is grouped by "label:"`,
 		"group=label:a,label:b,label:c,label:d,label:e,label:f,label:g,label:h,label:i": "group: There are too many dimensions",
 		"label=a":                     "label: A label must be name:value",
 		"cursor=!":                    "cursor: The cursor is none",
@@ -197,7 +199,7 @@ func TestUSD(t *testing.T) {
 func TestFormulas(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		"=1+1": "'=1+1", "+1": "'+1", "-1": "'-1", "@sum(1)": "'@sum(1)", "\t=1": "'\t=1", "\r=1": "'\r=1", "\n=1": "'\n=1",
+		"=1+1": "'=1+1", "+1": "'+1", "-1": "'-1", "@sum(1)": "'@sum(1)", "\t=1": "'\t=1", "\r=1": "'\r'=1", "\n=1": "'\n'=1",
 		"＝1": "'＝1", "＋1": "'＋1", "－1": "'－1", "＠sum(1)": "'＠sum(1)", "é=1": "é=1", "a-b": "a-b", "": "",
 	} {
 		a := billing.Answer{Query: billing.Query{By: []billing.Dimension{billing.BySession}, Format: billing.CSV}, Sums: []billing.Sum{{Group: []string{text}}}}

@@ -117,7 +117,12 @@ func parseBool(text string) (bool, error) {
 
 func parseInt(text string) (int64, error) {
 	n, err := strconv.ParseInt(text, 10, 32)
-	if err != nil {
+	switch {
+	case errors.Is(err, strconv.ErrRange) && n > 0:
+		return 0, errors.New("is too large a number")
+	case errors.Is(err, strconv.ErrRange):
+		return 0, errors.New("is too small a number")
+	case err != nil:
 		return 0, errors.New("is not a whole number")
 	}
 	return n, nil

@@ -160,10 +160,10 @@ func ParseTime(text string) (time.Time, string) {
 	if err != nil {
 		t, err = time.Parse(time.DateOnly, text)
 	}
-	if err != nil || t.Year() < 2000 {
+	if t = t.UTC(); err != nil || t.Year() < 2000 || t.Year() > 9999 { // JSON has no other years
 		return time.Time{}, "the value is not a time; write for example 2027-01-31 or 2027-01-31T18:00:00Z"
 	}
-	return t.UTC(), ""
+	return t, ""
 }
 
 // IsHash reports whether a text is the hash of a key: "sha256:" and 64 digits from 0-9 and a-f.

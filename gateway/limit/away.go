@@ -347,7 +347,10 @@ func (a *Away) finish(ctx context.Context, e entry) error {
 	if l.local != nil && !l.local.over {
 		_ = l.memory.Settle(ctx, l.local, e.used) // it cannot fail
 		if e.release {
-			return nil // the Redis has never heard of it
+			if l.steps == 0 {
+				return nil // the Redis has never heard of it
+			}
+			l.back, l.sure = 0, l.seen > 0
 		}
 		a.keep(e)
 		return nil

@@ -260,3 +260,32 @@ func TestAwayRunsOn(t *testing.T) {
 		t.Errorf("got %+v, error %v, want 181 spent, 1 held, 1 that runs", st, err)
 	}
 }
+
+// TestAwayNotAsked holds that a request that began while the Redis was away, was held there once it was back, and that no model has seen
+// then, leaves nothing there.
+func TestAwayNotAsked(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t, "--appendonly", "yes")
+	a := gatewayOf(t, s)
+	limits := set(t, limit.Limit{Scope: key, Kind: limit.Money, Max: 1000, Window: limit.Total}, limit.Limit{Scope: key, Kind: limit.Concurrency, Max: 5},
+		limit.Limit{Scope: key, Kind: limit.Tokens, Max: 1000, Per: 24 * time.Hour}, limit.Limit{Scope: key, Kind: limit.Requests, Max: 1000, Per: 24 * time.Hour})
+	admit(t, a, limits, 1)
+	s.Stop()
+	l, v, err := a.Acquire(t.Context(), limits, "waits", holds(100, 5))
+	if err != nil || l == nil || !v.Away {
+		t.Fatalf("got %+v, error %v", v, err)
+	}
+	s.Restart()
+	until(t, "the return", func() bool { return a.AwayStats().Up })
+	if _, err := a.Extend(t.Context(), l, holds(100, 5), true); err != nil {
+		t.Fatal(err)
+	}
+	if err := a.Release(t.Context(), l); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "the journal", func() bool { return a.AwayStats().Journal == 0 })
+	_, v, err = a.Acquire(t.Context(), limits, "next", holds(1, 0))
+	if st := v.States; err != nil || st[0].Used != 11 || st[1].Used != 1 || st[2].Used > 11 || st[3].Used > 2 {
+		t.Errorf("got %+v, error %v, want 10 spent, 1 held, 1 that runs", st, err)
+	}
+}

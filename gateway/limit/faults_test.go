@@ -22,6 +22,7 @@ const (
 	loseNothing = iota
 	loseRequest // the connection ends before the Redis has it
 	loseAnswer  // the Redis has done what was asked, and the connection ends
+	delay       // the connection ends, and the Redis has the request when [line.arrive] is called: a network may send it again
 )
 
 // line is between a gateway and its Redis, and loses what it is told to.
@@ -30,6 +31,36 @@ type line struct {
 	lose  atomic.Int32
 	in    net.Listener
 	ended sync.WaitGroup
+
+	mu   sync.Mutex
+	late []byte // requests that the Redis has not had yet
+}
+
+// arrive returns when the Redis has done what was delayed.
+func (l *line) arrive() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.late) == 0 {
+		return nil
+	}
+	server, err := net.Dial("tcp", l.to)
+	if err != nil {
+		return err
+	}
+	defer server.Close()
+	if _, err := server.Write(append(l.late, "PING\r\n"...)); err != nil {
+		return err
+	}
+	l.late = nil
+	for answer := ""; !strings.HasSuffix(answer, "+PONG\r\n"); {
+		room := make([]byte, 1<<16)
+		n, err := server.Read(room)
+		if err != nil {
+			return err
+		}
+		answer += string(room[:n])
+	}
+	return nil
 }
 
 func newLine(t cleaner, to string) *line {
@@ -85,6 +116,12 @@ func (l *line) carry(client net.Conn) {
 			lost = l.lose.Swap(loseNothing)
 		}
 		if lost == loseRequest {
+			return
+		}
+		if lost == delay {
+			l.mu.Lock()
+			l.late = append(l.late, room[:n]...)
+			l.mu.Unlock()
 			return
 		}
 		if lost == loseAnswer {
@@ -164,7 +201,7 @@ func (f *faults) check(t *rapid.T, what string) {
 	}
 }
 
-// TestBatchesFaults holds, with gateways that are killed and a line that loses requests and answers, that no more is granted than there is,
+// TestBatchesFaults holds, with gateways that are killed and a line that loses or delays requests, and loses answers, that no more is granted than there is,
 // nothing is held for good, and what is spent in the end is what was.
 func TestBatchesFaults(t *testing.T) {
 	t.Parallel()
@@ -287,7 +324,12 @@ func TestBatchesFaults(t *testing.T) {
 			},
 			"tend": func(t *rapid.T) { f.tend(gateway(t)) },
 			"lose": func(t *rapid.T) {
-				gateway(t).line.lose.Store(rapid.SampledFrom([]int32{loseRequest, loseAnswer}).Draw(t, "what"))
+				gateway(t).line.lose.Store(rapid.SampledFrom([]int32{loseRequest, loseAnswer, delay}).Draw(t, "what"))
+			},
+			"arrive": func(t *rapid.T) {
+				if err := f.gateways[rapid.IntRange(0, len(f.gateways)-1).Draw(t, "gateway")].line.arrive(); err != nil {
+					t.Fatal(err)
+				}
 			},
 			"kill": func(t *rapid.T) {
 				if len(f.gateways) > 6 || rapid.IntRange(0, 3).Draw(t, "spared") > 0 {

@@ -1,8 +1,9 @@
 -- All that is done to the limits of a request, in one step. shared.go says what the keys and arguments are, and memory.go does the
 -- same in Go. All numbers are whole and below 2^53. Commands get them as texts with all their digits: of a number the server would
--- make one with %.17g, which takes as long as the command. What is for commands alone comes as a text.
+-- make one with %.17g, which takes as long as the command. What is for commands alone comes as a text. The first key says that the lease
+-- is over, or which step its last extension was.
 local args = cmsgpack.unpack(ARGV[1])
-local op, id, from, to, life, grave, marked, force, seen, now = unpack(args, 1, 10)
+local op, id, from, to, life, grave, marked, step, force, seen, now = unpack(args, 1, 11)
 local call, format, match, floor = redis.call, string.format, string.match, math.floor
 if format('%d', 4503599627370496) ~= '4503599627370496' then return redis.error_reply('ERR limits need a Redis that is built for 64 bits') end
 if now == 0 then
@@ -17,7 +18,7 @@ if op == 'acquire' and (now < from or now >= to) then return {'window', now} end
 -- 'c' are requests at a time: max, how many, how many there were; 'b' is a budget: max, amount, used, last, end of the window in ms. Keys
 -- that are texts are read in one step.
 local has, texts, key = {}, {KEYS[1]}, 2
-for i = 11, #args, 8 do
+for i = 12, #args, 8 do
   local l = {args[i + 1], args[i + 2], args[i + 3], args[i + 4], args[i + 5], args[i + 6], args[i + 7],
     kind = args[i], key = KEYS[key], level = 0, held = 0, amount = 0, was = 0, state = false, birth = false, new = false, back = false, text = false, zset = false, due = false}
   key = key + 1
@@ -31,7 +32,8 @@ for i = 11, #args, 8 do
   has[#has + 1] = l
 end
 texts = call('MGET', unpack(texts))
-if texts[1] then return {'over', now} end
+if texts[1] == 'over' then return {'over', now} end
+if op == 'extend' and texts[1] and tonumber(texts[1]) >= tonumber(step) then return {'late', now} end -- nobody waits for it any more
 
 -- The level that a rate has now.
 local function level(l)
@@ -83,7 +85,7 @@ end
 
 -- Nobody asks what there is then, and what has expired is for others to find.
 if op == 'settle' or op == 'release' then
-  call('SET', KEYS[1], '1', 'PX', marked)
+  call('SET', KEYS[1], 'over', 'PX', marked)
   for _, l in ipairs(has) do
     if l.kind == 'r' then
       if l[5] ~= 0 then
@@ -198,7 +200,10 @@ end
 if op == 'acquire' and not room then return answer('no') end
 local grow = room or force == 1
 local before
-if op == 'extend' then before = answer(room and 'yes' or 'no') end
+if op == 'extend' then
+  before = answer(room and 'yes' or 'no')
+  call('SET', KEYS[1], step, 'PX', marked)
+end
 
 for _, l in ipairs(has) do
   if l.kind == 'r' then

@@ -54,11 +54,18 @@ const (
 	// grave is how long an expired hold is known, so that one who comes late to settle it does not add
 	// to what it has become.
 	grave = 10 * time.Minute
-	// marked is how long it is known that a lease was settled.
+	// marked is how long it is known that a lease was settled, or which extension was its last.
 	marked = 30 * time.Minute
 	// kept is how long the numbers of a window are kept behind its end, for who settles late.
 	kept = 48 * time.Hour
 )
+
+// atRedis is what a Shared keeps of a lease.
+type atRedis struct {
+	slots int64 // requests at a time
+	seen  int64 // when it was renewed last, by the Redis's clock, µs
+	steps int64 // how often it was to be extended: what the Redis does behind a later step is nothing
+}
 
 // Lease is what a request holds.
 type Lease struct {
@@ -67,11 +74,10 @@ type Lease struct {
 	set   *Set
 	place *place
 	held  int64  // tokens that rates have taken
-	slots int64  // requests at a time; of a Shared
 	used  Amount // as it was renewed last
-	seen  int64  // when that was, by the Redis's clock, µs
 	sure  bool   // that it was acquired
 	over  bool   // it was settled
+	atRedis
 	// back is how many requests rates get back at its end, below 0 how many they have not heard of, and floors what is left in each rate at least; nil for nothing.
 	back   int64
 	floors []int64

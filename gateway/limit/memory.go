@@ -265,7 +265,7 @@ func (b *budget) settle(h *hold, used int64) {
 }
 
 // Seed has the budgets of a set begin with what was spent before, each once: when the process, or the budget, is
-// new. The next window of one that is known begins with nothing. Whoever keeps a ledger calls it before requests are
+// new. The window that follows one which is known begins with nothing. Whoever keeps a ledger calls it before requests are
 // weighed against the set; spent says what the ledger has of a limit since its window began. An error is that of
 // spent: then nothing was seeded.
 func (m *Memory) Seed(s *Set, spent func(l *Limit, from time.Time) (int64, error)) error {
@@ -310,7 +310,7 @@ func (m *Memory) Owes(s *Set) bool {
 func (m *Memory) know(s *Set, p *place) {
 	for i := range s.limits {
 		if s.limits[i].Kind.IsBudget() {
-			m.known[s.names[i]] = max(m.known[s.names[i]], p.ends[i])
+			m.known[s.names[i]] = p.ends[i]
 		}
 	}
 }
@@ -333,8 +333,8 @@ func (m *Memory) unseeded(s *Set) (p *place, list []owed) {
 		if !l.Kind.IsBudget() || m.budgets[p.keys[i]] != nil {
 			continue
 		}
-		if _, known := m.known[s.names[i]]; !known {
-			_, from, _ := l.Window.id(now)
+		_, from, _ := l.Window.id(now)
+		if end, known := m.known[s.names[i]]; !known || end != from.UnixMicro() { // a clock that was wrong may have left windows out
 			list = append(list, owed{limit: i, from: from})
 		}
 	}

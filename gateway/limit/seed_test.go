@@ -59,3 +59,34 @@ func TestSeed(t *testing.T) {
 		t.Error("got a budget that is seeded twice")
 	}
 }
+
+// TestSeedJumps holds that a window begins with nothing where the one before it was known, and else with what the ledger has: where the clock was
+// wrong when the process began, or nobody used the budget for a whole window.
+func TestSeedJumps(t *testing.T) {
+	t.Parallel()
+	var now time.Time
+	m := limit.NewMemory(func() time.Time { return now })
+	s := set(t, limit.Limit{Scope: key, Kind: limit.Quota, Max: 100, Window: limit.Month})
+	for _, one := range []struct {
+		at   string
+		owes bool
+	}{
+		{"1970-01-01", true}, {"2026-11-20", true}, {"2026-11-21", false}, {"2026-12-01", false}, {"2026-12-31", false}, {"2027-02-01", true}, {"2027-03-10", false},
+		{"2033-05-01", true}, {"2027-04-02", true}, {"2027-04-03", false}, {"2027-05-01", false},
+	} {
+		at, err := time.Parse(time.DateOnly, one.at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		now = at
+		if owes := m.Owes(s); owes != one.owes {
+			t.Errorf("%s: got %v, want %v", one.at, owes, one.owes)
+		}
+		if err := m.Seed(s, func(*limit.Limit, time.Time) (int64, error) { return 7, nil }); err != nil {
+			t.Fatal(err)
+		}
+		if l, v, err := m.Acquire(t.Context(), s, one.at, holds(1, 0)); err != nil || l == nil {
+			t.Fatalf("%s: got %+v, error %v", one.at, v.Refusal, err)
+		}
+	}
+}

@@ -3,6 +3,8 @@ package limit
 import (
 	"fmt"
 	"net/url"
+	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
 )
@@ -24,8 +26,8 @@ type Set struct {
 // MaxLimits is how many limits a request may have.
 const MaxLimits = 32
 
-// NewSet makes a set. group is the team, or the key without a team: the numbers of a group are kept in
-// one place. The error names the limit that is at fault.
+// NewSet makes a set. group is the team, or the key without a team: what a gateway holds ahead for a group is given back
+// together. The error names the limit that is at fault.
 func NewSet(group string, limits []Limit) (*Set, error) {
 	if len(limits) > MaxLimits {
 		return nil, fmt.Errorf("%d limits hold for one request; at most %d may", len(limits), MaxLimits)
@@ -43,10 +45,7 @@ func NewSet(group string, limits []Limit) (*Set, error) {
 		} else {
 			s.held++
 		}
-		name := "{" + s.group + "}:" + l.Scope.Of + ":" + url.QueryEscape(l.Scope.Name) + ":" + url.QueryEscape(l.Scope.Models) + ":" + l.Kind.String()
-		if l.Scope.Of == "model" { // of all teams
-			name = "{*}:model:" + url.QueryEscape(l.Scope.Name) + "::" + l.Kind.String()
-		}
+		name := l.Scope.name() + ":" + l.Kind.String()
 		if l.Kind.IsRate() {
 			name += fmt.Sprintf(":%d", l.Per.Microseconds())
 		}
@@ -60,6 +59,14 @@ func NewSet(group string, limits []Limit) (*Set, error) {
 		s.rates, s.names = append(s.rates, r), append(s.names, name)
 	}
 	return s, nil
+}
+
+// name is what the numbers of a scope are kept under. The team of a key is not in it, and of the models' names neither the order: what was used
+// counts also where these have changed.
+func (s Scope) name() string {
+	models := strings.Split(s.Models, ",")
+	slices.Sort(models)
+	return s.Of + ":" + url.QueryEscape(s.Name) + ":" + url.QueryEscape(strings.Join(models, ","))
 }
 
 // Limits are those of the set. A nil set has none.

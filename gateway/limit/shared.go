@@ -66,7 +66,7 @@ func (s *Shared) now() int64 {
 // sharedKeys are the keys of a place, as a Shared has them.
 type sharedKeys struct {
 	client *redis.Client
-	over   string // begins that of a lease which has ended
+	over   string // begins that of a lease which has ended, or was extended
 	limits redis.Keys
 }
 
@@ -94,7 +94,7 @@ type call struct {
 }
 
 const (
-	forAll   = 10
+	forAll   = 11
 	perLimit = 8
 )
 
@@ -123,9 +123,9 @@ func (c *call) word(s string) {
 	c.args = append(append(c.args, 0xd9, byte(len(s))), s...)
 }
 
-// begin makes the call of a step for a lease: op is acquire, extend, settle or release, and seen is when the
-// lease was last told of, 0 for never. The values of each limit follow.
-func (s *Shared) begin(op, id string, set *Set, p *place, force bool, seen int64) *call {
+// begin makes the call of a step for a lease: op is acquire, extend, settle or release, step is the number of an extension, and seen is when
+// the lease was last told of, 0 for never. The values of each limit follow.
+func (s *Shared) begin(op, id string, set *Set, p *place, step int64, force bool, seen int64) *call {
 	keys := s.keys(set, p)
 	c := &call{keys: append(append(make(redis.Keys, 0, 1+len(keys.limits)), keys.over+id), keys.limits...), args: make([]byte, 0, 128+perLimit*9*len(p.keys))}
 	c.args = binary.BigEndian.AppendUint16(append(c.args, 0xdc), uint16(forAll+perLimit*len(p.keys))) // at most MaxLimits
@@ -142,6 +142,7 @@ func (s *Shared) begin(op, id string, set *Set, p *place, force bool, seen int64
 		c.number(n)
 	}
 	c.text(marked.Milliseconds())
+	c.text(step)
 	for _, n := range [...]int64{forced, seen, now} {
 		c.number(n)
 	}
@@ -222,6 +223,9 @@ func (s *Shared) run(ctx context.Context, set *Set, c *call) (*reply, error) {
 	if s.clock == nil {
 		s.ahead.Store(r.now - began.Add(time.Since(began)/2).UnixMicro())
 	}
+	if r.word == "late" { // one at a time asks for a lease
+		return nil, fmt.Errorf("%w: it did a later step first", ErrAway)
+	}
 	if r.word != "yes" && r.word != "no" { // "done", "over", "window"
 		return r, nil
 	}
@@ -280,7 +284,7 @@ func (s *Shared) Acquire(ctx context.Context, set *Set, id string, holds Holds) 
 func (s *Shared) acquire(ctx context.Context, set *Set, id string, w want) (*Lease, Verdict, seen, error) {
 	p := set.at(s.now())
 	for try := 0; ; try++ {
-		c := s.begin("acquire", id, set, p, false, 0)
+		c := s.begin("acquire", id, set, p, 0, false, 0)
 		for i := range set.limits {
 			l := &set.limits[i]
 			switch n := w.of(l.Kind); {
@@ -294,7 +298,7 @@ func (s *Shared) acquire(ctx context.Context, set *Set, id string, w want) (*Lea
 		}
 		r, err := s.run(ctx, set, c)
 		if err != nil {
-			return &Lease{ID: id, set: set, place: p, slots: w.slots}, Verdict{}, seen{}, err
+			return &Lease{ID: id, set: set, place: p, atRedis: atRedis{slots: w.slots}}, Verdict{}, seen{}, err
 		}
 		now := seen{r.pairs, r.now}
 		switch r.word {
@@ -309,7 +313,7 @@ func (s *Shared) acquire(ctx context.Context, set *Set, id string, w want) (*Lea
 			return nil, set.judge(r.pairs, p, r.now, func(i int) int64 { return w.of(set.limits[i].Kind) }, false), now, nil
 		default:
 			v := set.judge(r.pairs, p, r.now, func(int) int64 { return 0 }, true)
-			return &Lease{ID: id, set: set, place: p, held: w.Hold.Tokens, slots: w.slots, used: w.Used, seen: r.now, sure: true}, v, now, nil
+			return &Lease{ID: id, set: set, place: p, held: w.Hold.Tokens, used: w.Used, sure: true, atRedis: atRedis{slots: w.slots, seen: r.now}}, v, now, nil
 		}
 	}
 }
@@ -328,7 +332,8 @@ func (s *Shared) Extend(ctx context.Context, l *Lease, holds Holds, force bool) 
 func (s *Shared) extend(ctx context.Context, l *Lease, w want, back int64, force bool) (Verdict, seen, error) {
 	set, p := l.set, l.place
 	units := make([]int64, len(set.limits)) // that rates are to take
-	c := s.begin("extend", l.ID, set, p, force, l.seen)
+	l.steps++
+	c := s.begin("extend", l.ID, set, p, l.steps, force, l.seen)
 	for i := range set.limits {
 		one := &set.limits[i]
 		switch one.Kind {
@@ -396,7 +401,7 @@ func (s *Shared) Settle(ctx context.Context, l *Lease, used Amount) error {
 
 // Release implements Limiter.
 func (s *Shared) Release(ctx context.Context, l *Lease) error {
-	if l.sure { // what nobody has taken, perhaps, is not given back
+	if l.sure && l.local == nil { // what nobody has taken, perhaps, is not given back
 		l.back = 1
 	}
 	return s.finish(ctx, l, Amount{}, "release")
@@ -408,7 +413,7 @@ func (s *Shared) finish(ctx context.Context, l *Lease, used Amount, op string) e
 		return nil
 	}
 	set, p := l.set, l.place
-	c := s.begin(op, l.ID, set, p, false, l.seen)
+	c := s.begin(op, l.ID, set, p, 0, false, l.seen)
 	for i := range set.limits {
 		one := &set.limits[i]
 		switch {

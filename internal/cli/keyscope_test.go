@@ -207,6 +207,7 @@ func TestKeyMistakes(t *testing.T) {
 		"a long name":       {"POST", "/admin/keys", `{"name":"` + strings.Repeat("x", 65) + `"}`, 400, "1 to 64"},
 		"taken":             {"POST", "/admin/keys", `{"name":"app"}`, 409, "already"},
 		"over":              {"POST", "/admin/keys", `{"name":"n","expires":"2020-01-01"}`, 400, "is over"},
+		"year 10000":        {"POST", "/admin/keys", `{"name":"n","expires":"9999-12-31T23:59:59-01:00"}`, 400, "expires is wrong"},
 		"no time":           {"POST", "/admin/keys", `{"name":"n","expires":"soon"}`, 400, "expires is wrong"},
 		"unknown field":     {"POST", "/admin/keys", `{"name":"n","max_token":1}`, 400, "max_token\\\" is not known"},
 		"twice":             {"POST", "/admin/keys", `{"name":"n","name":"m"}`, 400, "distinct names"},

@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -29,6 +30,9 @@ const (
 	operatorTime   = time.Minute
 	operatorAnswer = 64 << 20
 )
+
+// errLargeAnswer is for an answer that is larger than operatorAnswer.
+var errLargeAnswer = errors.New("the gateway's answer is larger than 64 MiB")
 
 // ask sends a request to the admin listener, and reads the answer into what is not nil. With JSON it is
 // printed as it came.
@@ -64,7 +68,10 @@ func (o operator) send(e *env, method, path string, body any) ([]byte, http.Head
 		return nil, nil, fmt.Errorf("no gateway answers at %s (--admin, CALLGATE_ADMIN_URL): %w", r.URL.Host, err)
 	}
 	defer resp.Body.Close()
-	answer, err := io.ReadAll(io.LimitReader(resp.Body, operatorAnswer))
+	answer, err := io.ReadAll(io.LimitReader(resp.Body, operatorAnswer+1))
+	if err == nil && len(answer) > operatorAnswer {
+		return nil, nil, errLargeAnswer
+	}
 	if err == nil && resp.StatusCode >= http.StatusMultipleChoices {
 		err = refusalOf(resp.StatusCode, answer)
 	}

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 
@@ -39,7 +40,7 @@ func (u *usageCmd) Run(e *env) error {
 	}
 	var entries []usageEntry
 	for first := true; ; first = false {
-		body, header, err := u.send(e, http.MethodGet, "/admin/usage?"+values.Encode(), nil)
+		body, header, err := u.page(e, values)
 		if err != nil {
 			return usageRefused(err)
 		}
@@ -66,6 +67,18 @@ func (u *usageCmd) Run(e *env) error {
 		return nil
 	}
 	return u.table(e.stdout, entries)
+}
+
+// page asks for a page, and for smaller ones from then on if it is too large.
+func (u *usageCmd) page(e *env, values url.Values) (body []byte, header http.Header, err error) {
+	for {
+		body, header, err = u.send(e, http.MethodGet, "/admin/usage?"+values.Encode(), nil)
+		limit, _ := strconv.Atoi(values.Get("limit"))
+		if !errors.Is(err, errLargeAnswer) || limit < 2 {
+			return body, header, err
+		}
+		values.Set("limit", strconv.Itoa(limit/2))
+	}
 }
 
 // values are the parameters.
