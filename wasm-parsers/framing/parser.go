@@ -6,6 +6,7 @@ import (
 	"github.com/callgate/callgate/sdk"
 	"github.com/callgate/callgate/sdk/chars"
 	"github.com/callgate/callgate/wasm-parsers/internal/callobject"
+	"github.com/callgate/callgate/wasm-parsers/internal/markup"
 	"github.com/callgate/callgate/wasm-parsers/internal/region"
 )
 
@@ -163,12 +164,51 @@ func (p *parser) endCall() {
 // readText passes on text up to the next marker.
 func (p *parser) readText() bool {
 	n, m, v := p.find(p.where)
+	if at, w := p.findHeader(p.Rest()[:n]); w != sdk.No {
+		n, m, v = at, p.inline, w
+	}
 	p.text.write(p.Rest()[:n])
 	p.Advance(n)
 	if v == sdk.Yes {
 		p.act(m)
 	}
 	return v == sdk.Yes
+}
+
+// findHeader finds a header in text whose message has no end: a recipient and the end of the header
+// right behind it. n is how much of the rest is text in front of it.
+func (p *parser) findHeader(text []byte) (n int, v sdk.Verdict) {
+	if p.inline == nil {
+		return 0, sdk.No
+	}
+	b, start := p.Rest(), []byte(p.inline.text)
+	for ; n < len(text); n++ {
+		i := bytes.IndexByte(text[n:], start[0])
+		if i < 0 {
+			break
+		}
+		n += i
+		if v = headerAt(b[n:], p.inline.text); v == sdk.Yes || v == sdk.Maybe && !p.Ended {
+			return n, v
+		}
+	}
+	return 0, sdk.No
+}
+
+// headerAt tells whether b begins with a recipient and the end of a header.
+func headerAt(b []byte, start string) sdk.Verdict {
+	if v := markup.Match(b, start); v != sdk.Yes {
+		return v
+	}
+	name := word(b[len(start):])
+	rest := b[len(start)+len(name):]
+	switch {
+	case len(name) > callobject.MaxName, len(rest) > 0 && !validName(name):
+		return sdk.No
+	case len(rest) == 0:
+		return sdk.Maybe
+	}
+	return markup.Match(rest, messageTag)
 }
 
 // readBad skips the rest of a message whose call is none, and gives the message back.
