@@ -21,6 +21,7 @@ type machine struct {
 	thought   *thought // calls that wait for the end of the output, or nil
 	tail      []byte   // an end token and what followed: not text if the output ends here
 	stray     string   // the end of the region in front, which may come once more
+	echo      string   // that end with the calls in front of it, which may too
 }
 
 // progress is what has come of an output.
@@ -318,7 +319,7 @@ func (m *machine) parse(ctx context.Context, e end) bool {
 	case wasRead:
 		m.wasRead(r, to)
 	case mayCount:
-		m.stray, m.sofar.called = endOf(m.in.buf[:to]), true
+		m.calledIn(r, m.in.buf[:to])
 		m.thought = m.thought.join(became.calls, m.tail, m.in.buf[:to])
 		m.tail = m.tail[:0]
 		m.leave(to)
@@ -349,7 +350,7 @@ func (m *machine) wasRead(r *region, to int) {
 		m.markup()
 	}
 	if r.called {
-		m.stray, m.sofar.called = endOf(m.in.buf[:to]), true
+		m.calledIn(r, m.in.buf[:to])
 	}
 	m.leave(to)
 }
