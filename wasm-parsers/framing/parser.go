@@ -200,8 +200,9 @@ func headerAt(b []byte, start string) sdk.Verdict {
 	if v := markup.Match(b, start); v != sdk.Yes {
 		return v
 	}
-	name := word(b[len(start):])
-	rest := b[len(start)+len(name):]
+	b = b[len(start):]
+	name := word(b[:min(len(b), callobject.MaxName+1)]) // no text is looked at for many
+	rest := b[len(name):]
 	switch {
 	case len(name) > callobject.MaxName, len(rest) > 0 && !validName(name):
 		return sdk.No
