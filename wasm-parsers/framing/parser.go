@@ -164,9 +164,6 @@ func (p *parser) endCall() {
 // readText passes on text up to the next marker.
 func (p *parser) readText() bool {
 	n, m, v := p.find(p.where)
-	if at, w := p.findHeader(p.Rest()[:n]); w != sdk.No {
-		n, m, v = at, p.inline, w
-	}
 	p.text.write(p.Rest()[:n])
 	p.Advance(n)
 	if v == sdk.Yes {
@@ -175,27 +172,8 @@ func (p *parser) readText() bool {
 	return v == sdk.Yes
 }
 
-// findHeader finds a header in text whose message has no end: a recipient and the end of the header
-// right behind it. n is how much of the rest is text in front of it.
-func (p *parser) findHeader(text []byte) (n int, v sdk.Verdict) {
-	if p.inline == nil {
-		return 0, sdk.No
-	}
-	b, start := p.Rest(), []byte(p.inline.text)
-	for ; n < len(text); n++ {
-		i := bytes.IndexByte(text[n:], start[0])
-		if i < 0 {
-			break
-		}
-		n += i
-		if v = headerAt(b[n:], p.inline.text); v == sdk.Yes || v == sdk.Maybe && !p.Ended {
-			return n, v
-		}
-	}
-	return 0, sdk.No
-}
-
-// headerAt tells whether b begins with a recipient and the end of a header.
+// headerAt tells whether b, which stands in text whose message has no end, begins with a recipient
+// and the end of a header.
 func headerAt(b []byte, start string) sdk.Verdict {
 	if v := markup.Match(b, start); v != sdk.Yes {
 		return v
@@ -227,17 +205,30 @@ func (p *parser) readBad() bool {
 func (p *parser) find(where place) (n int, m *marker, v sdk.Verdict) {
 	b := p.Rest()
 	for n < len(b) {
-		i := bytes.IndexByte(b[n:], '<')
+		i := p.next(b[n:], where)
 		if i < 0 {
 			break
 		}
 		n += i
-		if m, v = p.marker(b[n:], where); v == sdk.Yes || v == sdk.Maybe && !p.Ended {
+		if b[n] == '<' {
+			m, v = p.marker(b[n:], where)
+		} else {
+			m, v = p.inline, headerAt(b[n:], p.inline.text)
+		}
+		if v == sdk.Yes || v == sdk.Maybe && !p.Ended {
 			return n, m, v
 		}
 		n++
 	}
 	return len(b), nil, sdk.No
+}
+
+// next is where the next marker of a place, or a header in text, may begin in b, or -1.
+func (p *parser) next(b []byte, where place) int {
+	if p.inline == nil || where != inText {
+		return bytes.IndexByte(b, '<')
+	}
+	return bytes.IndexFunc(b, func(r rune) bool { return r == '<' || r == rune(p.inline.text[0]) })
 }
 
 // readCall reads the JSON of a call, and what may follow it.
