@@ -21,6 +21,7 @@ type machine struct {
 	thought   *thought // calls that wait for the end of the output, or nil
 	tail      []byte   // an end token and what followed: not text if the output ends here
 	stray     string   // the end of the region in front, which may come once more
+	echo      string   // that end with the calls in front of it, which may too
 }
 
 // progress is what has come of an output.
@@ -32,6 +33,7 @@ type progress struct {
 	example bool    // a block of code that looked like a call was none: none of the others is
 	mention bool    // the text shows a chat's own markup
 	invents bool    // behind the end of the model's turn there is one of somebody else
+	called  bool    // nothing but white space since a call
 }
 
 // end says whether the output has ended, and why.
@@ -148,7 +150,7 @@ func (m *machine) found(literal string) {
 // note takes note of what a literal says of the text.
 func (m *machine) note(k *meaning) {
 	m.sofar.mention = m.sofar.mention || k.mention
-	m.sofar.invents = m.sofar.invents || k.other && len(m.tail) > 0
+	m.sofar.invents = m.sofar.invents || k.other && len(m.tail) > 0 || k.result && m.sofar.called
 }
 
 // mayParse reports whether a trigger may begin a region here.
@@ -222,7 +224,7 @@ func (m *machine) pass(n int) {
 // say notes that text comes: what waited for the end of the output has waited in
 // vain.
 func (m *machine) say() {
-	m.sofar.start, m.sofar.begun, m.sofar.after = false, true, false
+	m.sofar.start, m.sofar.begun, m.sofar.after, m.sofar.called = false, true, false, false
 	if t := m.thought; t != nil && !t.closes {
 		m.settle(false)
 	}
@@ -317,7 +319,7 @@ func (m *machine) parse(ctx context.Context, e end) bool {
 	case wasRead:
 		m.wasRead(r, to)
 	case mayCount:
-		m.stray = endOf(m.in.buf[:to])
+		m.calledIn(r, m.in.buf[:to])
 		m.thought = m.thought.join(became.calls, m.tail, m.in.buf[:to])
 		m.tail = m.tail[:0]
 		m.leave(to)
@@ -348,7 +350,7 @@ func (m *machine) wasRead(r *region, to int) {
 		m.markup()
 	}
 	if r.called {
-		m.stray = endOf(m.in.buf[:to])
+		m.calledIn(r, m.in.buf[:to])
 	}
 	m.leave(to)
 }

@@ -151,7 +151,17 @@ var endTokens = [...]string{
 	"[e~[", "<SPECIAL_12>", "<|message_sep|>", "<end_of_sentence>",
 	"</assistant>", "<｜hy_eos:opensource｜>", "<|observation|>", "<|user|>", "<start_function_response>", "<|end_of_msg|>", "<|calls|>", "<|endoftext|>", "<|end_of_text|>", "<seed:eos>", "<|eom|>", "<|eot|>",
 	"<|plamo:tag|>", "<|role_end|>",
+	qwenResult + ":", qwenResult, qwenReturn + ":", qwenReturn,
 }
+
+// What Qwen-Agent stops at: the result of a call, and the answer to that.
+const (
+	qwenResult = "✿RESULT✿"
+	qwenReturn = "✿RETURN✿"
+)
+
+// results begin the result of a call, or the answer to it. Behind a call the model has invented them.
+var results = [...]string{qwenResult + ":", qwenResult, qwenReturn + ":", qwenReturn}
 
 // mentions stand in text about chats, not in answers.
 var mentions = [...]string{"<|im_start|>", "<|start_header_id|>", "[INST]"}
@@ -176,6 +186,7 @@ type meaning struct {
 	lead          bool // it names the speaker where the output begins
 	mention       bool // it stands in text about chats, not in answers
 	other         bool // it begins a turn of somebody else
+	result        bool // it begins a call's result
 	trigger       bool
 	fence         string // the fence that it is or begins with
 }
@@ -194,6 +205,9 @@ func (p *Plan) meanings() map[string]*meaning {
 	}
 	for _, t := range endTokens {
 		of(t).endToken = true
+	}
+	for _, t := range results {
+		of(t).result = true
 	}
 	for _, t := range [...]string{"<|CHATBOT_TOKEN|>", "<|START_OF_TURN_TOKEN|>"} {
 		of(t).lead = true

@@ -43,6 +43,19 @@ func endOf(region []byte) string {
 	return string(region[from:])
 }
 
+// calledIn notes what may come once more behind a region of calls: its end, or all of it but its
+// beginning, as LFM2 writes at times.
+func (m *machine) calledIn(r *region, text []byte) {
+	const longest = 1 << 14
+	m.stray, m.echo, m.sofar.called = endOf(text), "", true
+	if m.stray == "" || len(text) > longest || r.reading == nil {
+		return
+	}
+	if open := longestPrefix(r.reading.judge.candidate.Triggers, text); open > 0 {
+		m.echo = string(chars.TrimSpace(text[open:]))
+	}
+}
+
 // expected is the marker that text behind the region in front may begin with.
 func (m *machine) expected(text []byte) string {
 	if len(text) > 1 && text[1] == '|' && strings.HasSuffix(m.stray, "|>") && m.stray[1] != '|' { // of Gemma
@@ -51,8 +64,8 @@ func (m *machine) expected(text []byte) string {
 	return m.stray
 }
 
-// repeated drops the end of the region in front where it comes once more, and the beginning of a
-// result behind it. It reports whether more text is needed to tell.
+// repeated drops the end of the region in front where it comes once more, that with the calls in
+// front of it, and the beginning of a result behind it. It reports whether more text is needed to tell.
 func (m *machine) repeated(final bool) (wait bool) {
 	const maxSpace = 64
 	for {
@@ -63,10 +76,13 @@ func (m *machine) repeated(final bool) (wait bool) {
 			return true
 		}
 		marker := m.expected(body)
+		if len(body) > 0 && len(m.echo) > len(m.stray) && body[0] == m.echo[0] && body[0] != marker[0] {
+			marker = m.echo
+		}
 		n := min(len(body), len(marker))
 		switch {
 		case len(body) == 0, space > maxSpace, string(body[:n]) != marker[:n], n < len(marker) && final:
-			m.stray = ""
+			m.stray, m.echo = "", ""
 			return false
 		case n < len(marker):
 			return true

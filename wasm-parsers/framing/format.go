@@ -83,6 +83,7 @@ type format struct {
 	headText bool                        // a header that is not ended is text
 	said     func(header []byte) []byte  // the text in one that is not ended, if some may be there
 	bareHead bool                        // a region that begins with no marker begins with a header
+	inline   *marker                     // begins a header in text too, whose message has no end: to=NAME<|message|>
 	body     body
 	keys     callobject.Keys                       // of callsJSON
 	nested   func(sdk.Options) (sdk.Parser, error) // of nested, a sdk.Reusable

@@ -22,12 +22,14 @@ func Muse() sdk.Spec {
 			{startTag + assistant, heads, between | inText | inCall},
 			{recipient, heads, between},
 			{messageTag, endsHead, inHeader},
+			{messageTag, calls, between}, // without a header
 			{"<|eom|>", skips, anywhere},
 			{"<|eot|>", skips, anywhere},
 			{atemBlock, nests, between | inCall},
 			{"<atem:invoke ", nests, inCall},
 		},
 		read:   readMuse,
+		inline: &marker{recipient, heads, inText},
 		body:   nested,
 		nested: body.New,
 	}
@@ -38,14 +40,14 @@ func Muse() sdk.Spec {
 		Formats:  append([]string{" to=NAME<|message|>" + body.Formats[0] + "<|eom|>"}, " to=self<|message|>TEXT<|eom|>", " to=user<|message|>TEXT<|eot|>"),
 		Example:  "to=get_weather<|message|>" + body.Example + "<|eot|>",
 		Triggers: []string{startTag + assistant + " to=", startTag + assistant + messageTag, atemBlock},
-		Starts:   []string{recipient},
+		Starts:   []string{recipient, messageTag},
 		Models:   []string{"*muse*", "*glimmer*"},
 	}, f, museHead)
 }
 
 // museHead wants a recipient and the end of the header right behind it, or a block without any.
 func museHead(head []byte) sdk.Verdict {
-	if v := markup.MatchAny(head, startTag+assistant+messageTag, atemBlock); v == sdk.Yes {
+	if v := markup.MatchAny(head, startTag+assistant+messageTag, messageTag, atemBlock); v == sdk.Yes {
 		return v
 	}
 	head = bytes.TrimPrefix(head, []byte(startTag+assistant))
@@ -68,7 +70,7 @@ func readMuse(header []byte) message {
 	switch to = chars.TrimSpace(to); {
 	case !found: // its block says what it is
 		return message{kind: isCall}
-	case string(to) == "user":
+	case string(to) == "user", string(to) == "commentary":
 		return message{kind: isContent}
 	case string(to) == "self":
 		return message{kind: isReasoning}

@@ -6,6 +6,7 @@ import (
 	"github.com/callgate/callgate/sdk"
 	"github.com/callgate/callgate/sdk/chars"
 	"github.com/callgate/callgate/wasm-parsers/internal/callobject"
+	"github.com/callgate/callgate/wasm-parsers/internal/markup"
 	"github.com/callgate/callgate/wasm-parsers/internal/region"
 )
 
@@ -171,6 +172,24 @@ func (p *parser) readText() bool {
 	return v == sdk.Yes
 }
 
+// headerAt tells whether b, which stands in text whose message has no end, begins with a recipient
+// and the end of a header.
+func headerAt(b []byte, start string) sdk.Verdict {
+	if v := markup.Match(b, start); v != sdk.Yes {
+		return v
+	}
+	b = b[len(start):]
+	name := word(b[:min(len(b), callobject.MaxName+1)]) // no text is looked at for many
+	rest := b[len(name):]
+	switch {
+	case len(name) > callobject.MaxName, len(rest) > 0 && !validName(name):
+		return sdk.No
+	case len(rest) == 0:
+		return sdk.Maybe
+	}
+	return markup.Match(rest, messageTag)
+}
+
 // readBad skips the rest of a message whose call is none, and gives the message back.
 func (p *parser) readBad() bool {
 	n, _, v := p.find(inText | inCall)
@@ -186,17 +205,30 @@ func (p *parser) readBad() bool {
 func (p *parser) find(where place) (n int, m *marker, v sdk.Verdict) {
 	b := p.Rest()
 	for n < len(b) {
-		i := bytes.IndexByte(b[n:], '<')
+		i := p.next(b[n:], where)
 		if i < 0 {
 			break
 		}
 		n += i
-		if m, v = p.marker(b[n:], where); v == sdk.Yes || v == sdk.Maybe && !p.Ended {
+		if b[n] == '<' {
+			m, v = p.marker(b[n:], where)
+		} else {
+			m, v = p.inline, headerAt(b[n:], p.inline.text)
+		}
+		if v == sdk.Yes || v == sdk.Maybe && !p.Ended {
 			return n, m, v
 		}
 		n++
 	}
 	return len(b), nil, sdk.No
+}
+
+// next is where the next marker of a place, or a header in text, may begin in b, or -1.
+func (p *parser) next(b []byte, where place) int {
+	if p.inline == nil || where != inText {
+		return bytes.IndexByte(b, '<')
+	}
+	return bytes.IndexFunc(b, func(r rune) bool { return r == '<' || r == rune(p.inline.text[0]) })
 }
 
 // readCall reads the JSON of a call, and what may follow it.

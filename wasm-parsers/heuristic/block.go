@@ -316,13 +316,22 @@ func (b *block) finish() bool {
 
 // begun reports whether it is known which tool the block calls.
 func (b *block) begun() bool {
-	return b.stage == inJSON && b.json.cur.Name != "" || b.stage == inArrows && b.arrows.call.Name != "" || b.stage == atArguments
+	return b.stage == inJSON && b.json.cur.Name != "" || b.stage == inArrows && b.arrows.call.Name != "" || b.stage == atArguments ||
+		b.stage == inPython && b.fenced && b.python.ended == 0 && b.python.begun(b.tools)
 }
 
 // complete are the calls of a block that was cut.
 func (b *block) complete() []call {
-	if b.stage == inJSON {
+	switch b.stage {
+	case inJSON:
 		return b.json.result()
+	case inPython:
+		if !b.fenced {
+			return nil // the rest may be text
+		}
+		if calls := b.python.complete(b.tools); b.accepted(calls, formPython) {
+			return calls
+		}
 	}
 	return nil
 }

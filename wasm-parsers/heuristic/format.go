@@ -33,6 +33,9 @@ const (
 	pythonList                   // [get_weather(city="Oslo")], which alone is another parser's
 )
 
+// labelled are the forms of f that are read behind the word Action:.
+func (f forms) labelled() forms { return f & (object | loose) }
+
 // infence are the forms of f that are read in a block of code.
 func (f forms) infence() forms {
 	f &= object | array | wrapped | named | loose | element | pythonCall
@@ -56,6 +59,7 @@ type format struct {
 	forms   forms
 	fenced  bool // JSON may stand in a block of code
 	action  bool // it always does, behind the word Action:
+	label   bool // a line may begin with that word in front of JSON
 	several bool // objects may follow one another
 }
 
@@ -80,10 +84,11 @@ func Generic() sdk.Spec {
 			`{"tool_call": {"name", "arguments"}}`, `{NAME: {…}}`, "```json {…} ```",
 			`[TOOL_REQUEST]{…}[END_TOOL_REQUEST]`, `[TOOL_CALL]{…}[/TOOL_CALL]`, `[Calling tool: NAME({…})]`,
 			`{"tool_call": NAME, "parameters"}`, `{"action": NAME, "action_input"}`, `<NAME>{…}</NAME>`, `NAME(KEY=VALUE)`,
+			`Action: {"name", "arguments"}`,
 		},
-		Starts:   []string{"{", "[", "<", ""},
-		Triggers: append([]string{startRequest, startTags, startCalling}, openings...),
-	}, format{forms: object | array | wrapped | named | request | header | tags | calling | loose | element | pythonCall, fenced: true, several: true})
+		Starts:   []string{"{", "[", "<", startAction, ""},
+		Triggers: append([]string{startRequest, startTags, startCalling, "\n" + startAction}, openings...),
+	}, format{forms: object | array | wrapped | named | request | header | tags | calling | loose | element | pythonCall, fenced: true, label: true, several: true})
 }
 
 // XLAM reads the array that Salesforce's xLAM models write.
@@ -110,7 +115,7 @@ func CommandR() sdk.Spec {
 		Formats:  []string{"Action: ```json [{\"tool_name\", \"parameters\"}]```"},
 		Example:  "Action: ```json [{\"tool_name\": \"get_weather\", \"parameters\": {\"city\": \"Oslo\"}}]```",
 		Models:   []string{"*command-r", "*command-r-*", "*command-r:*"},
-		Triggers: []string{startAction},
+		Triggers: []string{startAction, "\n" + startAction},
 	}, format{forms: array, action: true})
 }
 

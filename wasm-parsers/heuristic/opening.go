@@ -35,34 +35,54 @@ func (f *format) canParse(head []byte) sdk.Verdict {
 	if verdict != sdk.Yes {
 		return verdict
 	}
-	forms := f.forms
-	if n > 0 {
-		forms = forms.infence()
+	return begins(head[n:], f.behind(head[:n]))
+}
+
+// behind are the forms that may follow an opening.
+func (f *format) behind(opening []byte) forms {
+	switch {
+	case bytes.Contains(opening, []byte(fence)):
+		return f.forms.infence()
+	case len(opening) > 0:
+		return f.forms.labelled()
 	}
-	return begins(head[n:], forms)
+	return f.forms
 }
 
 // opening tells what stands in front of the block that head begins with: nothing,
-// or the opening line of a block of code. n is its length.
+// the word Action:, or the opening line of a block of code. n is its length.
 func (f *format) opening(head []byte) (n int, verdict sdk.Verdict) {
-	rest := head
-	if f.action {
-		if verdict := markup.Match(head, startAction); verdict != sdk.Yes {
-			return 0, verdict
-		}
-		rest = chars.SkipSpace(head[len(startAction):])
-	}
-	switch {
+	rest, verdict := f.afterLabel(head)
+	switch label := len(head) - len(rest); {
+	case verdict != sdk.Yes:
+		return 0, verdict
 	case len(rest) == 0:
 		return 0, few(len(head), sdk.Maybe)
 	case rest[0] == '`' && (f.fenced || f.action):
 		n, verdict = fenceLine(rest)
-		n += len(head) - len(rest)
+		n += label
 		return n, few(n, verdict)
-	case rest[0] == '`', f.action:
+	case rest[0] == '`', f.action, label > 0 && rest[0] != '{':
 		return 0, sdk.No
+	default:
+		return label, few(label, sdk.Yes)
 	}
-	return 0, sdk.Yes
+}
+
+// afterLabel is what stands behind the word Action: and white space, where that word is at the front
+// of head, and head where it need not be.
+func (f *format) afterLabel(head []byte) (rest []byte, verdict sdk.Verdict) {
+	if !f.action && !f.label {
+		return head, sdk.Yes
+	}
+	word := bytes.TrimPrefix(head, []byte{'\n'}) // of the line in front
+	switch v := markup.Match(word, startAction); {
+	case v == sdk.Yes:
+		return chars.SkipSpace(word[len(startAction):]), sdk.Yes
+	case v == sdk.Maybe, f.action, len(word) < len(head):
+		return head, v
+	}
+	return head, sdk.Yes
 }
 
 // fenceLine reads the line that begins a block of code, and the white space behind

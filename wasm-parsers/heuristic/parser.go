@@ -1,6 +1,7 @@
 package heuristic
 
 import (
+	"bytes"
 	"slices"
 	"strings"
 
@@ -28,6 +29,7 @@ type parser struct {
 	read     relaxed.Reader // of blocks
 
 	state    state
+	labelled int    // bytes up to the end of the word in front of the first block
 	fences   bool   // the block at hand stands between fences
 	head     []byte // the opening, as far as it was read
 	tail     []byte // the beginning of a literal behind a block
@@ -82,8 +84,8 @@ const maxBlocks = 16
 // find, so what is in front of it is all that is given back.
 func (p *parser) giveBack(out *sdk.Out) {
 	to := max(p.sure, 1)
-	if p.action {
-		to = min(to, len(startAction))
+	if p.labelled > 0 && p.fences {
+		to = min(to, p.labelled)
 	}
 	out.Malformed(0, to)
 }
@@ -113,13 +115,15 @@ func (p *parser) readOpening(c byte) (int, status) {
 	case sdk.Maybe:
 		return 1, more
 	}
-	forms := p.forms
-	if p.fences = n > 0; p.fences {
-		forms = forms.infence()
+	p.fences = bytes.Contains(p.head[:n], []byte(fence))
+	if p.blocks == 0 && (p.action || p.label) {
+		if i := bytes.Index(p.head, []byte(startAction)); i >= 0 {
+			p.labelled = i + len(startAction)
+		}
 	}
-	p.head, p.state = p.head[:0], inBlock
 	p.read.Init(p.maxDepth)
-	p.block.begin(forms, p.tools, &p.read)
+	p.block.begin(p.behind(p.head[:n]), p.tools, &p.read)
+	p.head, p.state = p.head[:0], inBlock
 	p.block.fenced = p.fences
 	return 0, next
 }

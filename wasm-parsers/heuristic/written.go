@@ -2,6 +2,8 @@ package heuristic
 
 import (
 	"bytes"
+	"slices"
+	"strings"
 
 	"github.com/callgate/callgate/sdk"
 	"github.com/callgate/callgate/sdk/abi"
@@ -77,22 +79,28 @@ func (b *block) endPython() status {
 	return done
 }
 
+// pythonReader is that parser.
+type pythonReader interface {
+	sdk.Reusable
+	Rest() []byte // of a name that is not complete
+}
+
 // code is Python's syntax, which another parser reads.
 type code struct {
-	parser sdk.Reusable
+	parser pythonReader
 	out    sdk.Out
 	events []sdk.Event
 	calls  []call
-	ended  bool
+	ended  int // calls that are complete
 }
 
 func (c *code) begin(tools []sdk.Tool, maxDepth int) {
 	if c.parser == nil {
 		p, _ := pythonic.Lines().New(sdk.Options{})
-		c.parser = p.(sdk.Reusable)
+		c.parser = p.(pythonReader)
 	}
 	c.out.Reset()
-	c.calls, c.ended = nil, false
+	c.calls, c.ended = nil, 0
 	_ = c.parser.Reset(sdk.Options{Tools: tools, MaxDepth: maxDepth, Guess: true}) // it takes any options
 }
 
@@ -119,9 +127,29 @@ func (c *code) take() bool {
 			c.calls[last].Args = append(c.calls[last].Args, e.Text...)
 		case abi.Repair:
 			c.calls[last].Repaired = true
+		case abi.CallEnd:
+			c.ended++
 		case abi.Malformed, abi.Cut:
 			return false
 		}
 	}
 	return true
+}
+
+// complete are the calls in front of one that was cut, if that may be one of an offered tool.
+func (c *code) complete(tools []sdk.Tool) []call {
+	if c.ended == len(c.calls) && !isPrefix(string(c.parser.Rest()), tools) || c.ended < len(c.calls) && !c.begun(tools) {
+		return nil
+	}
+	return c.calls[:c.ended]
+}
+
+// begun reports whether the arguments of an offered tool have begun, and not ended.
+func (c *code) begun(tools []sdk.Tool) bool {
+	return c.ended < len(c.calls) && sdk.FindTool(tools, c.calls[c.ended].Name) != nil
+}
+
+// isPrefix reports whether an offered tool's name begins so.
+func isPrefix(text string, tools []sdk.Tool) bool {
+	return slices.ContainsFunc(tools, func(t sdk.Tool) bool { return strings.HasPrefix(t.Name, text) })
 }

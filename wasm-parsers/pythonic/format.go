@@ -35,8 +35,8 @@ type format struct {
 	suffix   string // stands behind every function's name
 	// whole means that nothing may follow: the calls are all of the output.
 	whole bool
-	// fenced means that the calls may stand in a block of code between the markers.
-	fenced bool
+	// fenced are the lines of which one may begin a block of code around the calls.
+	fenced []string
 }
 
 // turnEnds are what models end their turn with. Where a server leaves it in the
@@ -52,8 +52,16 @@ func Specs() []sdk.Spec {
 	return []sdk.Spec{Pythonic(), Llama4Pythonic(), OLMo3(), LFM2(), Llama3Builtin(), Sarashina(), SarashinaBare()}
 }
 
+// The lines that a block of calls begins with. tool_code is Gemma's word for a block that is run.
+const (
+	inPython   = "```python\n"
+	inCode     = "```\n"
+	inToolCode = "```tool_code\n"
+)
+
 // Pythonic reads the list of calls that ToolACE, Llama 3.2 and Gemma 3 write as
-// their whole answer. Llama 4 writes it too where its tokens are left out.
+// their whole answer, also in a block of code. Llama 4 writes it too where its
+// tokens are left out.
 func Pythonic() sdk.Spec {
 	return spec(abi.Parser{
 		Name:      "pythonic",
@@ -61,10 +69,10 @@ func Pythonic() sdk.Spec {
 		Priority:  60,
 		Formats:   []string{"[NAME(KEY=VALUE), NAME()]"},
 		Example:   `[get_weather(city="Oslo")]`,
-		Starts:    []string{"["},
+		Starts:    []string{"[", inPython, inCode, inToolCode},
 		Models:    []string{"*toolace*", "*llama-3.2*", "*gemma-3-*"},
 		Heuristic: true,
-	}, format{close: "<|python_end|>", whole: true})
+	}, format{close: "<|python_end|>", whole: true, fenced: []string{inPython, inCode, inToolCode}})
 }
 
 // Llama4Pythonic reads the same between the tokens of Llama 4.
@@ -104,7 +112,7 @@ func LFM2() sdk.Spec {
 		},
 		Example: `<|tool_call_start|>[get_weather(city='Oslo')]<|tool_call_end|>`,
 		Models:  []string{"*lfm2*", "*minicpm3*"},
-	}, format{open: "<|tool_call_start|>", close: "<|tool_call_end|>", brackets: either, fenced: true})
+	}, format{open: "<|tool_call_start|>", close: "<|tool_call_end|>", brackets: either, fenced: []string{inPython, inCode}})
 }
 
 // Llama3Builtin reads the call of a built-in tool of Llama 3.1. Other code behind
@@ -139,14 +147,14 @@ func (f *format) canParse(head []byte) sdk.Verdict {
 		return v
 	}
 	b := chars.SkipSpace(head[len(f.open):])
-	if n, v := f.fence(b); v == sdk.Maybe {
+	line, v := f.fence(b)
+	if v == sdk.Maybe {
 		return sdk.Maybe
-	} else if v == sdk.Yes {
-		b = chars.SkipSpace(b[n:])
 	}
+	b = chars.SkipSpace(b[len(line):])
 	if f.brackets != bare && len(b) > 0 && b[0] == '[' {
 		b = chars.SkipSpace(b[1:])
-	} else if f.brackets == listed && len(b) > 0 {
+	} else if f.wantsList(line) && len(b) > 0 {
 		return sdk.No
 	}
 	if len(b) == 0 {
@@ -155,24 +163,24 @@ func (f *format) canParse(head []byte) sdk.Verdict {
 	return markup.Filled(f.canParseName(b), head)
 }
 
-// blockOf are the lines that a block of calls begins with.
-var blockOf = [...]string{"```python\n", "```\n"}
-
-// fence tells how long the line is that begins a block of calls at the front of b.
-func (f *format) fence(b []byte) (int, sdk.Verdict) {
-	verdict := sdk.No
-	for _, line := range blockOf {
+// fence gives the line that begins a block of calls at the front of b, if one does.
+func (f *format) fence(b []byte) (line string, verdict sdk.Verdict) {
+	verdict = sdk.No
+	for _, line := range f.fenced {
 		switch v := markup.Match(b, line); {
-		case !f.fenced || len(b) == 0:
-			return 0, sdk.No
+		case len(b) == 0:
+			return "", sdk.No
 		case v == sdk.Yes:
-			return len(line), v
+			return line, v
 		case v == sdk.Maybe:
 			verdict = v
 		}
 	}
-	return 0, verdict
+	return "", verdict
 }
+
+// wantsList reports whether calls must stand in a list, behind the line that begins a block.
+func (f *format) wantsList(line string) bool { return f.brackets == listed && line != inToolCode }
 
 func (f *format) canParseName(b []byte) sdk.Verdict {
 	if !nameStart(b[0]) {

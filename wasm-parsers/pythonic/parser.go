@@ -29,20 +29,23 @@ type parser struct {
 
 	args    argReader
 	state   state
-	lastEnd int  // end of the last call
-	calls   int  // that were read to their end
-	list    bool // the list is open
-	closed  bool // the list was closed
-	comma   bool // a separator was read behind the last call
-	block   bool // the calls stand in a block of code that is open
-	unsure  bool // a call is complete but not sure yet
+	lastEnd int    // end of the last call
+	calls   int    // that were read to their end
+	list    bool   // the list is open
+	closed  bool   // the list was closed
+	comma   bool   // a separator was read behind the last call
+	guess   bool   // nobody has named the parser: a block of code is for others
+	block   bool   // the calls stand in a block of code that is open
+	line    string // that began the block
+	unsure  bool   // a call is complete but not sure yet
 }
 
 // Reset implements sdk.Reusable.
 func (p *parser) Reset(o sdk.Options) error {
 	*p = parser{Region: p.Region, format: p.format, args: p.args}
 	p.Begin(p, o)
-	p.args.quoted = o.Guess && p.open == ""
+	p.guess = o.Guess && p.open == ""
+	p.args.quoted = p.guess
 	if p.open == "" {
 		p.state = atBody
 	}
@@ -103,7 +106,7 @@ func (p *parser) readOpen() bool {
 }
 
 func (p *parser) readBody(c byte) bool {
-	if c == '`' && p.fenced && !p.block {
+	if c == '`' && !p.guess && p.line == "" {
 		return p.readFence()
 	}
 	p.state = wantCall
@@ -111,7 +114,7 @@ func (p *parser) readBody(c byte) bool {
 	case c == '[' && p.brackets != bare:
 		p.list = true
 		p.Advance(1)
-	case p.brackets == listed:
+	case p.wantsList(p.line):
 		return p.refuse(p.At())
 	}
 	return true
@@ -119,12 +122,12 @@ func (p *parser) readBody(c byte) bool {
 
 // readFence reads the line that begins a block of calls.
 func (p *parser) readFence() bool {
-	n, v := p.fence(p.Rest())
+	line, v := p.fence(p.Rest())
 	if !p.Require(v) {
 		return false
 	}
-	p.Advance(n)
-	p.block = true
+	p.Advance(len(line))
+	p.block, p.line = true, line
 	return true
 }
 

@@ -38,8 +38,11 @@ func MiniMaxM1() sdk.Spec {
 
 // MistralArray reads the form of the Mistral models up to the tokenizer's version
 // 7, whose calls have an id behind the arguments. The later ones write a name
-// behind the same token. Dynamo takes a closing marker too.
+// behind the same token. Dynamo takes a closing marker too. Mistral-7B v0.3 repeats the
+// token at times.
 func MistralArray() sdk.Spec {
+	const open = "[TOOL_CALLS]"
+	after := []string{"[/TOOL_CALLS]"}
 	return spec(abi.Parser{
 		Name:     "mistral_array",
 		Aliases:  []string{"mistral", "xlam"}, // Mistral's two generations go by one name elsewhere; xLAM writes it too
@@ -48,7 +51,10 @@ func MistralArray() sdk.Spec {
 		Example:  `[TOOL_CALLS] [` + example + `]`,
 		Models:   []string{"*mistral-7b*", "*mixtral*", "*mistral-nemo*", "*mistral-large-*2407*", "*mistral-small-*2409*"},
 	}, format{
-		forms:  []form{{open: []string{"[TOOL_CALLS]"}, after: []string{"[/TOOL_CALLS]"}, body: listBody}},
+		forms: []form{
+			{open: []string{open, open}, after: after, body: listBody},
+			{open: []string{open}, after: after, body: listBody},
+		},
 		lateID: true,
 	})
 }

@@ -138,7 +138,7 @@ func (p *parser) readUnclosed() bool {
 		p.array = false
 		if p.unsure {
 			p.call.Repair()
-		} else {
+		} else if p.From > 0 {
 			p.Out.Repair("args_json")
 		}
 		return true
@@ -234,6 +234,7 @@ func (p *parser) Over() {
 		}
 		p.End()
 	case p.Cut && p.Began:
+		p.writeBad(true) // what was complete is not lost with the call
 		p.Lose()
 	default:
 		p.Out.Malformed(p.From, p.badEnd(p.Fed()))

@@ -5,13 +5,13 @@ import (
 	"github.com/callgate/callgate/wasm-parsers/internal/markup"
 )
 
-// lines is what a format needs that has one call a line: a line that is no call loses none of
-// the others, and is text of the answer.
+// lines is what a format needs that has one call a line, or a list of them: a line or an element
+// that is no call loses none of the others, and is text of the answer.
 type lines struct {
 	broken bool   // a line has ended since the last object
 	object int    // where the object at hand begins
 	line   []byte // the object at hand, as long as nothing of it was shown
-	bad    []byte // lines that are none, until a call comes
+	bad    []byte // lines and elements that are none, until a call comes
 }
 
 // see notes whether white space in front of b ends a line.
@@ -23,7 +23,7 @@ func (p *parser) see(b []byte) {
 
 // keep keeps what was read of an object that may be given out as text.
 func (p *parser) keep(read []byte) {
-	if p.oneLine && !p.call.Shown() {
+	if (p.oneLine || p.inList()) && !p.call.Shown() {
 		p.line = append(p.line, read...)
 	}
 }

@@ -20,6 +20,7 @@ const (
 	afterComma // another object, if the comma was not trailing
 	afterEnd   // what may still belong to the region
 	inLine     // the rest of a line that is no call
+	inOther    // the rest of an element of a list that is no call
 )
 
 // parser reads one region.
@@ -68,6 +69,8 @@ func (p *parser) Step() bool {
 		return p.readBehind()
 	case inLine:
 		return len(p.Rest()) > 0 && p.readLine()
+	case inOther:
+		return len(p.Rest()) > 0 && p.readOther()
 	}
 	p.see(p.Rest())
 	if !p.SkipSpace() {
@@ -110,6 +113,8 @@ func (p *parser) readBody(c byte) bool {
 		p.Began, p.array, p.listed = true, true, true
 	case c == ']' && first && p.array && p.form.mayBeEmpty():
 		p.array, p.state = false, afterCall
+	case !first && p.inList() && isValue(c):
+		return p.beginOther(c)
 	case !first:
 		return p.readTrailing(c)
 	default:
@@ -124,7 +129,7 @@ func (p *parser) readTrailing(c byte) bool {
 	p.state = afterCall
 	if p.unsure {
 		p.call.Repair()
-	} else if c == ']' {
+	} else if c == ']' && p.From > 0 {
 		p.Out.Repair("args_json") // the call before it has ended
 	}
 	return p.readEnd(c)
@@ -199,8 +204,13 @@ func (p *parser) readObject() bool {
 	p.call.Pass(p.Out)
 	switch status {
 	case callobject.Bad:
-		if p.oneLine && !p.call.Shown() && p.resync.found == 0 {
+		switch {
+		case p.call.Shown() || p.resync.found > 0:
+		case p.oneLine:
 			return p.beginLine()
+		case p.inList():
+			p.state = inOther
+			return true
 		}
 		return p.Refuse(p.badEnd(p.At()))
 	case callobject.Done:

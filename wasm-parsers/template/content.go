@@ -14,9 +14,10 @@ const (
 	contentJSON  = "json"
 	contentXML   = "xml-inline"
 	contentLines = "kv-lines"
+	contentCalls = "python-call-list"
 )
 
-const allContents = "text, int, float, bool, json, xml-inline or kv-lines"
+const allContents = "text, int, float, bool, json, xml-inline, kv-lines or python-call-list"
 
 // Limits of a content.
 const (
@@ -67,6 +68,8 @@ func (l *loader) content(s *section, nameKey, argsKey string, depth int) *conten
 		args.check("line_sep", "kv_sep", "value_parser", "strip")
 		c.lineSep, c.kvSep = args.text("line_sep", "\n"), args.text("kv_sep", ":")
 		l.readValues(c, &args, depth)
+	case contentCalls:
+		args.check("strip")
 	default:
 		s.refuse(nameKey, "write "+allContents)
 	}

@@ -322,14 +322,14 @@ func (p *parser) begunCall() bool {
 
 // endRegion reads a region of calls that the end of the output closes. Behind
 // begun there may be a part of the closing marker. A token limit cuts what is not
-// known to be complete: anything but JSON.
+// known to be complete: anything but JSON and a list of calls.
 func (p *parser) endRegion(reason sdk.Reason, out *sdk.Out) bool {
 	all := p.total()
 	hold := all
 	if !p.spent && p.scan.begun >= p.body {
 		hold = p.scan.begun
 	}
-	if reason == sdk.Stop || p.field.content.name == contentJSON {
+	if c := p.field.content.name; reason == sdk.Stop || c == contentJSON || c == contentCalls {
 		for _, to := range []int{hold, all} {
 			r := reader{depth: p.options.MaxDepth, open: p.field.close != nil || reason == sdk.Length}
 			if p.readCalls(&r, to, out) {

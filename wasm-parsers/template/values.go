@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/callgate/callgate/sdk/relaxed"
+	"github.com/callgate/callgate/wasm-parsers/pythonic"
 )
 
 // kind says what a value is.
@@ -126,6 +127,8 @@ func (r *reader) read(c *content, text []byte) (value, bool) {
 		return r.readTags(c, text)
 	case contentLines:
 		return r.readLines(c, text)
+	case contentCalls:
+		return r.readCalls(text)
 	}
 	if !c.verbatim {
 		text = trim(text)
@@ -297,4 +300,27 @@ func (r *reader) readLines(c *content, text []byte) (value, bool) {
 		}
 	}
 	return p.value, true
+}
+
+// readCalls reads python-call-list: [get_weather(city="Oslo"), get_time()].
+func (r *reader) readCalls(text []byte) (value, bool) {
+	list := trim(text)
+	if len(list) < 2 || list[0] != '[' || list[len(list)-1] != ']' {
+		return value{}, false
+	}
+	if len(trim(list[1:len(list)-1])) == 0 {
+		return value{kind: isJSON, json: []byte("[]")}, true
+	}
+	calls, ok := pythonic.Calls(list, r.depth)
+	if !ok {
+		return value{}, false
+	}
+	v := value{kind: isList}
+	for _, c := range calls {
+		r.repaired = r.repaired || c.Repaired
+		v.items = append(v.items, value{kind: isObject, keys: []string{"name", "arguments"}, items: []value{
+			{kind: isText, text: c.Name}, {kind: isJSON, json: c.Args},
+		}})
+	}
+	return v, true
 }

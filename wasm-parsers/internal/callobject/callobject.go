@@ -147,6 +147,23 @@ func (r *Reader) Feed(src []byte) (int, Status) {
 	return n, r.token(tok)
 }
 
+// Skip reads on in a value that is no call, also one of which Feed has said so, up to its end. Bad
+// means that it is no JSON either.
+func (r *Reader) Skip(src []byte) (int, Status) {
+	for at := 0; ; {
+		n, tok := r.json.Feed(src[at:])
+		at, r.json.Out = at+n, r.json.Out[:0]
+		switch tok {
+		case relaxed.Bad:
+			return at, Bad
+		case relaxed.More:
+			return at, More
+		case relaxed.Done:
+			return at, Done
+		}
+	}
+}
+
 // Repair notes that text around the object was not strict JSON.
 func (r *Reader) Repair() { r.repaired = true }
 

@@ -140,3 +140,32 @@ func TestHasArgs(t *testing.T) {
 		}
 	}
 }
+
+func TestSkip(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		fed, skipped, rest string
+		want               callobject.Status
+	}{
+		{`{"name": 5`, `, "a": [{}]}, {`, ", {", callobject.Done},
+		{`{"city": "Oslo"}`, `, {`, ", {", callobject.Done},
+		{``, `"so", {`, ", {", callobject.Done},
+		{``, `[1, "]"]]`, "]", callobject.Done},
+		{`{"name": 5`, `, bad}`, "}", callobject.Bad},
+		{`{"name": 5`, `, "a": 1`, "", callobject.More},
+	} {
+		for _, size := range []int{1, 3, len(tt.skipped)} {
+			r := callobject.New(callobject.Hermes(), 4)
+			read(t, r, tt.fed, max(len(tt.fed), 1))
+			rest, status := tt.skipped, callobject.More
+			for rest != "" && status == callobject.More {
+				var n int
+				n, status = r.Skip([]byte(rest[:min(size, len(rest))]))
+				rest = rest[n:]
+			}
+			if rest != tt.rest || status != tt.want {
+				t.Errorf("%s, %s in pieces of %d: rest %q, status %d", tt.fed, tt.skipped, size, rest, status)
+			}
+		}
+	}
+}
