@@ -84,3 +84,16 @@ func TestVariables(t *testing.T) {
 		t.Errorf("got exit status %d, %q, want that the variable's word is refused", status, stderr)
 	}
 }
+
+// TestStoreAway holds that a gateway whose database is away ends with another status than one whose file is
+// wrong: systemd starts it again, see deploy/systemd.
+func TestStoreAway(t *testing.T) {
+	t.Parallel()
+	for _, section := range []string{"store: {kind: postgres, ", "usage: {store: postgres, "} {
+		file := configFile(t, section+"url: \"postgres://u@127.0.0.1:1/d\"}\nadmin: {listen: \"off\"}\n")
+		status, _, stderr := command(t, "", "serve", "--listen", "127.0.0.1:0", "-c", file)
+		if status != exitFailed || !strings.Contains(stderr, "start it, or correct the URL") || strings.Count(stderr, "refused") != 1 {
+			t.Errorf("%s: got exit status %d, %q; want 1, and once that nobody is there", section, status, stderr)
+		}
+	}
+}
