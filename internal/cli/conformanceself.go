@@ -36,8 +36,8 @@ const (
 )
 
 // startSelf starts this program with the configuration that the suite needs, and waits
-// until it is ready. The caller stops it. Nobody who stops reading what the suite prints, such as
-// head, ends this process from now on: the other one would go on for ever.
+// until it is ready. The caller stops it. Whoever stops reading what the suite prints, such as head,
+// does not end this process from now on: nobody would stop the other one.
 func startSelf(ctx context.Context, upstream string) (_ *self, err error) {
 	signal.Ignore(syscall.SIGPIPE)
 	program, err := os.Executable()
