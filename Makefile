@@ -32,7 +32,7 @@ bin/linux-%/callgate: $(WASM) FORCE
 
 # Without Docker, a base image or a network.
 image: bin/linux-amd64/callgate bin/linux-arm64/callgate ## make the container image for both architectures in bin/image
-	@cd deploy && go run ./image -version $(VERSION)
+	@cd deploy && go run ./image -version $(VERSION) -to '$(CURDIR)/bin/image'
 
 image-push: bin/linux-amd64/callgate bin/linux-arm64/callgate ## push the image for both architectures to IMAGE=REGISTRY/NAME:TAG
 	@cd deploy && go run ./image -version $(VERSION) -push $(or $(IMAGE),$(error name the image: make image-push IMAGE=registry.example/callgate:1.0))

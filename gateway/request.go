@@ -70,6 +70,8 @@ type Wishes struct {
 	BaseDelay, MaxDelay time.Duration
 	// Arm is the arm of a rollout that the client asks for, as rollout/arm; "" for none.
 	Arm string
+	// Tools says whether the request gets the tools that its route attaches: "on" or "off"; "" is on.
+	Tools string
 }
 
 // Routing is where the gateway sends a request.

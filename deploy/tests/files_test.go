@@ -130,6 +130,9 @@ func TestSystemd(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if strings.Contains(read(t, "../systemd/callgate.service"), "\nExecStartPre=") {
+		t.Error("what ExecStartPre runs is started again and again: RestartPreventExitStatus does not hold for it")
+	}
 	file := writeFile(t, "callgate.service", strings.ReplaceAll(read(t, "../systemd/callgate.service"), "/usr/bin/callgate", program))
 	if out, err := exec.CommandContext(t.Context(), analyze, "verify", "--man=no", file).CombinedOutput(); err != nil || strings.Contains(string(out), "callgate.service") {
 		t.Errorf("verify: %v\n%s", err, out)

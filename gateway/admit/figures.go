@@ -43,11 +43,14 @@ func (f *figures) figure(l *limit.Limit) *limit.Figure {
 func (f *figures) count(t *tally, limits []limit.Limit, v *limit.Verdict) {
 	f.counting.Lock()
 	defer f.counting.Unlock()
+	if v.Away {
+		f.aways++
+	}
 	for i, n := range t.figures {
 		switch {
 		case v.Refusal == nil:
 			n.Admitted++
-		case v.Refusal.Limit == &limits[i]:
+		case v.Refusal.Limit.Same(&limits[i]): // while the Redis is away it is the gateway's part of that
 			n.Refused++
 		}
 	}

@@ -95,9 +95,10 @@ const (
 )
 
 // adminPaths are what there is, for whoever asks for something else. Below /admin/keys and /admin/teams see
-// keysAdmin, and below /admin/rollouts routeRollouts.
+// keysAdmin.
 const adminPaths = "GET " + breakersPath + ", POST " + breakersPath + "/{name}/reset, GET " + targetsPath + ", GET " + prefixPath +
 	", GET " + toolsPath + ", GET " + qualityPath + ", GET " + rolloutsPath + ", GET " + usagePath + ", GET " + pluginsPath +
+	", POST " + rolloutsPath + "/{name}/stop, POST " + rolloutsPath + "/{name}/resume" +
 	", POST " + parsersPath + "/{name}/reset, POST " + reloadPath + ", " + keysPath + ", " + teamsPath + ", GET " + consolePath +
 	", GET " + metricsPath + " and GET " + livezPath
 
@@ -281,7 +282,11 @@ func notThere(what, name string, names []string, lists string) error {
 	if near := gateway.Near(name, names); len(near) > 0 {
 		message += " Did you mean \"" + strings.Join(near, `", "`) + "\"?"
 	}
-	return &gateway.Error{Kind: gateway.NotFound, Code: what + "_not_found", Param: "name",
+	param := "name"
+	if what == "arm" { // the name is the rollout's
+		param = what
+	}
+	return &gateway.Error{Kind: gateway.NotFound, Code: what + "_not_found", Param: param,
 		Message: message + " GET " + lists + " lists them."}
 }
 

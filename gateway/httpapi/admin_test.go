@@ -223,7 +223,7 @@ func TestAdminErrors(t *testing.T) {
 		{"no reset", "POST", "/admin/breakers/local", "", 404, "not_found", "POST /admin/breakers/{name}/reset"},
 		{"no path", "GET", "/nope", "", 404, "not_found", "GET /metrics"},
 		{"the other listener", "GET", "/v1/models", "", 404, "not_found", "http://127.0.0.1:8080"},
-		{"all paths", "GET", "/admin", "", 404, "not_found", "GET /admin/tools, GET /admin/quality, GET /admin/rollouts, GET /admin/usage, GET /admin/plugins"},
+		{"all paths", "GET", "/admin", "", 404, "not_found", "GET /admin/tools, GET /admin/quality, GET /admin/rollouts, GET /admin/usage, GET /admin/plugins, POST /admin/rollouts/{name}/stop, POST /admin/rollouts/{name}/resume"},
 		{"a reset by GET", "GET", "/admin/breakers/anthropic/reset", "", 405, "method_not_allowed", ""},
 		{"a list by POST", "POST", "/admin/breakers", "", 405, "method_not_allowed", ""},
 		{"a body", "POST", "/admin/breakers/anthropic/reset", strings.Repeat("x", 4<<10+1), 413, "request_too_large", "4096"},

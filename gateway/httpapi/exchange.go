@@ -95,7 +95,7 @@ func (a *access) enter(c echo.Context, req *gateway.Request) error {
 		return looped(hops)
 	}
 	req.ID, req.From.Tenant, req.From.Client = requestID(c), tenantOf(c), clientOf(c)
-	req.From.Header, req.Wishes.Arm = headers.Kept(h), h.Get(armHeader)
+	req.From.Header, req.Wishes.Arm, req.Wishes.Tools = headers.Kept(h), h.Get(armHeader), h.Get(toolsHeader)
 	addHop(req.From.Header, hops)
 	rec := recordOf(c)
 	rec.model, rec.stream = req.Model, req.Stream
@@ -108,6 +108,9 @@ func (a *access) enter(c echo.Context, req *gateway.Request) error {
 // armHeader is what a client sets to be in an arm of a rollout, as rollout/arm, and where it is told
 // which one it is in.
 const armHeader = "X-Callgate-Arm"
+
+// toolsHeader is what a client sets to off to have none of the tools that the model's configuration attaches.
+const toolsHeader = "X-Callgate-Tools"
 
 // maxRetriesHeader is what a client sets to say how many further attempts its request
 // may take, at most maxRetries; the others say how long the first wait between them is, and the

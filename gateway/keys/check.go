@@ -161,7 +161,7 @@ func ParseTime(text string) (time.Time, string) {
 		t, err = time.Parse(time.DateOnly, text)
 	}
 	if t = t.UTC(); err != nil || t.Year() < 2000 || t.Year() > 9999 { // JSON has no other years
-		return time.Time{}, "the value is not a time; write for example 2027-01-31 or 2027-01-31T18:00:00Z"
+		return time.Time{}, fmt.Sprintf("the value %.40q is not a time; write for example 2027-01-31 or 2027-01-31T18:00:00Z", text)
 	}
 	return t, ""
 }

@@ -117,7 +117,7 @@ func (m *Manager) checkTeam(name string) error {
 	if name == "" || m.b.Team(name) != nil {
 		return nil
 	}
-	return &Error{Invalid, "team", fmt.Sprintf("There is no team %.80q.", name)}
+	return &Error{Invalid, "team", fmt.Sprintf("There is no team %.80q: make it first, or correct the name.", name)}
 }
 
 // put makes a record until nobody gets in the way. record returns what it is to be, and the version that

@@ -128,6 +128,12 @@ func (a Amount) of(k Kind) int64 {
 	return 1
 }
 
+// Same reports whether two limits count the same thing of the same one, also where one is a gateway's part of the
+// other, which has another Max.
+func (l *Limit) Same(as *Limit) bool {
+	return l.Scope == as.Scope && l.Kind == as.Kind && l.Per == as.Per && l.Window == as.Window
+}
+
 // Check says what is wrong with a limit.
 func (l *Limit) Check() error {
 	switch {

@@ -80,10 +80,10 @@ func (s *Spec) Range() string {
 	case s.USD != 0 && !(s.USD >= minUSD && s.USD <= maxUSD):
 		return fmt.Sprintf("usd is out of range; it may be from %f to %d", minUSD, maxUSD)
 	case s.OnExceed != "" && s.OnExceed != "finish" && s.OnExceed != "cut":
-		return "on_exceed is finish or cut"
+		return fmt.Sprintf("on_exceed is finish or cut, not %.40q", s.OnExceed)
 	}
 	if _, ok := policies[s.RedisAway]; !ok {
-		return "redis_away is local_share, closed or open"
+		return fmt.Sprintf("redis_away is local_share, closed or open, not %.40q", s.RedisAway)
 	}
 	return ""
 }
@@ -126,7 +126,7 @@ func (s *Spec) timeProblem(window bool) string {
 	case s.Per == "":
 		return "per is missing: in which time, for example per: 1m, or per: month"
 	case s.USD > 0 && !window:
-		return "the window of a budget is day, week, month or total; write for example {usd: 10, per: month}"
+		return fmt.Sprintf("the window of a budget is day, week, month or total, not %.40q; write for example {usd: 10, per: month}", s.Per)
 	case s.Requests > 0 && window:
 		return "requests have a time such as 24h, and no window"
 	case !window && !rate:

@@ -17,8 +17,8 @@ import (
 	"github.com/callgate/callgate/sdk/abi"
 )
 
-// switchHeader turns off the tools that a route attaches.
-const switchHeader = "X-Callgate-Tools"
+// switchHeader is where clients turn off the tools that a route attaches.
+const switchHeader = "x-callgate-tools"
 
 // offer is the tools of one request: what the operator has, the key may use and the request
 // wants.
@@ -88,12 +88,12 @@ func (r *Runner) offer(req *gateway.Request, policy Policy) (*offer, error) {
 
 // attached are the servers whose tools a request gets without asking for them.
 func attached(req *gateway.Request, policy Policy) ([]string, error) {
-	switch word := req.From.Header.Get(switchHeader); word {
+	switch word := req.Wishes.Tools; word {
 	case "", "on":
 	case "off":
 		return nil, nil
 	default:
-		return nil, invalid(strings.ToLower(switchHeader), "The header %s must be on or off, not %.40q.", strings.ToLower(switchHeader), word)
+		return nil, invalid(switchHeader, "The header %s must be on or off, not %.40q.", switchHeader, word)
 	}
 	if req.Source != nil && req.Source.Closed {
 		return nil, nil

@@ -3,7 +3,6 @@ package run_test
 import (
 	"context"
 	"fmt"
-	"net/http"
 	"strings"
 	"testing"
 
@@ -59,9 +58,7 @@ func TestOffer(t *testing.T) {
 			b := newBench(t, run.Policy{Attach: tt.attach}, func(n int, _ *gateway.Request) string { return says(true, n, "Hello.") }, tools...)
 			a := b.ask(fmt.Sprintf(`{"model":"m","stream":true,"messages":[{"role":"user","content":"hi"}],"tools":%s}`, tt.tools), func(r *gateway.Request) {
 				r.From.Client = &gateway.Client{Tools: [][]string{nil, tt.allowed}}
-				if tt.header != "" {
-					r.From.Header = http.Header{"X-Callgate-Tools": {tt.header}}
-				}
+				r.Wishes.Tools = tt.header
 			})
 			if a.err != nil {
 				t.Fatal(a.err)

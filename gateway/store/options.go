@@ -23,6 +23,8 @@ var (
 	// ErrFull is for what finds no room although the tenant has no response left to give
 	// up for it: its conversations take all.
 	ErrFull = errors.New("store: there is no room")
+	// ErrAway is for a database that cannot be reached now, and may be later.
+	ErrAway = errors.New("store: the database is away")
 )
 
 // Limits bound a store. The response that was not used for the longest time makes room: one

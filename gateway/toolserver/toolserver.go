@@ -5,6 +5,8 @@ package toolserver
 
 import (
 	"encoding/json"
+	"errors"
+	"net"
 	"slices"
 	"time"
 )
@@ -102,3 +104,17 @@ type Error struct {
 func (e *Error) Error() string { return e.Message }
 
 func (e *Error) Unwrap() error { return e.Err }
+
+// NetworkCause is the Cause of a server that cannot be reached, in what the system says of it, without the
+// address and what that may hold; "" if err is no fault of a network.
+func NetworkCause(err error) string {
+	var lookup *net.DNSError
+	var network *net.OpError
+	switch {
+	case errors.As(err, &lookup):
+		return lookup.Err + ": " + lookup.Name
+	case errors.As(err, &network):
+		return network.Err.Error()
+	}
+	return ""
+}

@@ -47,6 +47,9 @@ func tryConfig(e *env, cfg *config.Config) error {
 	if tried.Store.Kind == "sqlite" || tried.Store.Kind == "postgres" {
 		tried.Store.Kind = "memory"
 	}
+	if tried.Usage.Store == "sqlite" || tried.Usage.Store == "postgres" {
+		tried.Usage.Store = "memory"
+	}
 	sys, err := wire(e.ctx, &tried, logger(e.stderr, config.Log{Level: "error", Format: "text"}))
 	if err != nil {
 		return err

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -158,5 +159,27 @@ func TestConformanceConfig(t *testing.T) {
 		if strings.Contains(text, "sk-suite") {
 			t.Errorf("%s: got the key", form)
 		}
+	}
+}
+
+// TestConformanceUnread holds that the suite ends the gateway that it has started also where nobody reads what it
+// prints, as behind | head.
+func TestConformanceUnread(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	from, to, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer to.Close()
+	from.Close()
+	c := exec.Command("callgate", "conformance", "--self", "--run", "^cancel/") // TestMain has put it into the path
+	c.Env, c.Stdout = append(os.Environ(), "TMPDIR="+dir, "TMP="+dir), to
+	_ = c.Run()
+	if c.ProcessState.ExitCode() < 0 {
+		t.Errorf("got %s, want an end by itself", c.ProcessState)
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+		t.Errorf("got what is left of its gateway: %v, %v", left, err)
 	}
 }

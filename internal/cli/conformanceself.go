@@ -11,9 +11,11 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/callgate/callgate/conformance"
@@ -34,8 +36,10 @@ const (
 )
 
 // startSelf starts this program with the configuration that the suite needs, and waits
-// until it is ready. The caller stops it.
+// until it is ready. The caller stops it. Whoever stops reading what the suite prints, such as head,
+// does not end this process from now on: nobody would stop the other one.
 func startSelf(ctx context.Context, upstream string) (_ *self, err error) {
+	signal.Ignore(syscall.SIGPIPE)
 	program, err := os.Executable()
 	if err != nil {
 		return nil, err

@@ -123,6 +123,7 @@ func TestDoctorFinds(t *testing.T) {
 		"all is well":          {demo, "✓ open files", "", exitOK},
 		"redis away":           {demo + "cache_salt: a-long-text-that-nobody-knows\nredis: {url: \"redis://u:geheim@127.0.0.1:1\"}\n", "✗ redis", "start it, or correct redis.url", exitFailed},
 		"short salt":           {demo + "cache_salt: geheim\nredis: {url: \"redis://127.0.0.1:1\"}\n", "! cache_salt", "openssl rand", exitFailed},
+		"a slip in the demo":   {demo + "models: {m: {targets: [{provider: demo, model: hermess}]}}\n", "! provider demo            does not list the model hermess", "it has hermes, ", exitOK},
 		"postgres away":        {demo + "store: {kind: postgres, url: \"postgres://u:geheim@127.0.0.1:1/d\"}\n", "✗ store", "start it, or correct store.url", exitFailed},
 		"no folder":            {demo + "store: {kind: sqlite, path: " + filepath.Join(dir, "none", "callgate.db") + "}\n", "✗ store", "mkdir -p " + filepath.Join(dir, "none"), exitFailed},
 		"no database":          {demo + "store: {kind: sqlite, path: " + prices + "}\n", "✗ store", "whether it is the gateway's own file", exitFailed},

@@ -469,6 +469,27 @@ func TestLimitPrices(t *testing.T) {
 	}
 }
 
+// TestLimitAwayCounted holds that metrics count what is refused while the Redis is away, and that it is.
+func TestLimitAwayCounted(t *testing.T) {
+	t.Parallel()
+	base, _ := usages(t)
+	g := serve(t, limited(base, "{requests: 1, per: 744h}, {concurrency: 9}", "redis: {url: \"redis://127.0.0.1:1\"}\ncache_salt: pepper\n"))
+	for _, want := range []int{http.StatusOK, http.StatusTooManyRequests} {
+		if r := g.chat(prompt("m", "hi", false)); r.status != want {
+			t.Fatalf("got status %d, %s; want %d", r.status, r.body, want)
+		}
+	}
+	text := g.adminDo("GET", "/metrics").body
+	for _, want := range []string{`{kind="requests",outcome="refused",scope="all"} 1`, `{kind="concurrency",outcome="refused",scope="all"} 0`, `{kind="requests",outcome="admitted",scope="all"} 1`} {
+		if !strings.Contains(text, "callgate_limit_requests_total"+want+"\n") {
+			t.Errorf("got metrics without %s", want)
+		}
+	}
+	if !strings.Contains(text, "callgate_limit_away_total 2\n") {
+		t.Error("got metrics that do not count 2 requests without the Redis")
+	}
+}
+
 // TestLimitAway holds what clients get while the Redis is away.
 func TestLimitAway(t *testing.T) {
 	t.Parallel()

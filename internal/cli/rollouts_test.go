@@ -281,7 +281,7 @@ func TestRolloutStops(t *testing.T) {
 	if g.chat(toolTurn("weather")); next.asked.Load() != before || g.rollout("next").Arms[1].Stopped == nil {
 		t.Error("got an arm that goes on behind a reload")
 	}
-	if r := g.adminDo("POST", "/admin/rollouts/next/resume?arm=nwe"); r.status != 404 || !strings.Contains(r.body, `Did you mean \"new\"?`) {
+	if r := g.adminDo("POST", "/admin/rollouts/next/resume?arm=nwe"); r.status != 404 || !strings.Contains(r.body, `Did you mean \"new\"?`) || !strings.Contains(r.body, `"param":"arm"`) {
 		t.Errorf("got status %d, %s for an arm that is not there", r.status, r.body)
 	}
 	if r := g.adminDo("POST", "/admin/rollouts/next/stop?arm=control"); r.status != 400 || !strings.Contains(r.body, "is never stopped") {

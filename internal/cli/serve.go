@@ -16,6 +16,7 @@ import (
 
 	"github.com/callgate/callgate/gateway/config"
 	"github.com/callgate/callgate/gateway/redis"
+	"github.com/callgate/callgate/gateway/store"
 	"github.com/callgate/callgate/plugins/builtin"
 )
 
@@ -47,7 +48,7 @@ func (s *serveCmd) Run(e *env) error {
 	warnOfVariables(log)
 	sys, err := wire(e.ctx, cfg, log)
 	if err != nil {
-		return usageError{err}
+		return unwired(err)
 	}
 	sys.reloads.from(s.configuration, s.Config, level)
 	if err := s.checkParser(e.ctx, sys.parsers); err != nil {
@@ -64,6 +65,15 @@ func (s *serveCmd) Run(e *env) error {
 		return usageError{s.inFlags(err)}
 	}
 	return err
+}
+
+// unwired is the error of a configuration that does not work. Nothing is wrong with the file if its
+// database is away, so the status is another one: what started the gateway may start it again.
+func unwired(err error) error {
+	if errors.Is(err, store.ErrAway) || errors.Is(err, context.DeadlineExceeded) {
+		return fmt.Errorf("%w; start it, or correct the URL", err)
+	}
+	return usageError{err}
 }
 
 // flagPatience is how long the start waits for parsers so that a wrong --parser is said before the gateway

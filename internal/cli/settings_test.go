@@ -1,7 +1,9 @@
 package cli
 
 import (
+	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -82,5 +84,35 @@ func TestVariables(t *testing.T) {
 	t.Setenv("CALLGATE_LOG_LEVEL", "loud")
 	if status, _, stderr := command(t, "", "serve"); status != exitUsage || !strings.Contains(stderr, "loud") {
 		t.Errorf("got exit status %d, %q, want that the variable's word is refused", status, stderr)
+	}
+}
+
+// TestStoreAway holds that a gateway whose database is away ends with another status than one whose file is
+// wrong: systemd starts it again, see deploy/systemd.
+func TestStoreAway(t *testing.T) {
+	t.Parallel()
+	for _, section := range []string{"store: {kind: postgres, ", "usage: {store: postgres, "} {
+		file := configFile(t, section+"url: \"postgres://u@127.0.0.1:1/d\"}\nadmin: {listen: \"off\"}\n")
+		status, _, stderr := command(t, "", "serve", "--listen", "127.0.0.1:0", "-c", file)
+		if status != exitFailed || !strings.Contains(stderr, "start it, or correct the URL") || strings.Count(stderr, "refused") != 1 {
+			t.Errorf("%s: got exit status %d, %q; want 1, and once that nobody is there", section, status, stderr)
+		}
+	}
+}
+
+// TestCheckMakesNothing holds that a check neither makes the files of a ledger nor asks for its database.
+func TestCheckMakesNothing(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for _, usage := range []string{
+		fmt.Sprintf("{store: sqlite, path: %q, journal: %q}", filepath.Join(dir, "usage.db"), filepath.Join(dir, "journal")),
+		`{store: postgres, url: "postgres://u@127.0.0.1:1/d"}`,
+	} {
+		if status, _, stderr := command(t, "", "check", configFile(t, "usage: "+usage+"\n")); status != exitOK {
+			t.Errorf("%s: got exit status %d, %s", usage, status, stderr)
+		}
+	}
+	if made, err := os.ReadDir(dir); err != nil || len(made) > 0 {
+		t.Errorf("got the files %v, %v; want none", made, err)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/callgate/callgate/gateway"
 	"github.com/callgate/callgate/gateway/config"
 	"github.com/callgate/callgate/gateway/toolserver"
 	"github.com/callgate/callgate/gateway/toolserver/catalogue"
@@ -32,14 +33,20 @@ type toolsFlags struct {
 	JSON   bool   `help:"Print JSON."`
 }
 
-// catalogue asks all tool servers of the configuration once. The caller closes it.
-func (f toolsFlags) catalogue(e *env) (*catalogue.Catalogue, error) {
+// catalogue asks all tool servers of the configuration once; if the tool of a name alone is wanted, only its
+// own. The caller closes it.
+func (f toolsFlags) catalogue(e *env, wanted string) (*catalogue.Catalogue, error) {
 	cfg, err := loadConfig(f.Config, os.LookupEnv)
 	if err != nil {
 		return nil, usageError{err}
 	}
 	if len(cfg.ToolServers) == 0 {
 		return nil, usageError{fmt.Errorf("%s has no tool_servers", f.Config)}
+	}
+	if server, _, ok := strings.Cut(wanted, "__"); ok {
+		if own, there := cfg.ToolServers[server]; there {
+			cfg.ToolServers = map[string]config.ToolServer{server: own}
+		}
 	}
 	c, err := newCatalogue(cfg, nil, logger(e.stderr, config.Log{Level: "warn", Format: "text"}))
 	if err != nil {
@@ -62,7 +69,7 @@ type toolsListCmd struct {
 
 // Run prints a line a tool, and what is missing.
 func (t *toolsListCmd) Run(e *env) error {
-	c, err := t.catalogue(e)
+	c, err := t.catalogue(e, "")
 	if err != nil {
 		return err
 	}
@@ -87,6 +94,9 @@ func (t *toolsListCmd) Run(e *env) error {
 	}
 	for _, s := range servers {
 		for _, m := range s.Missing {
+			if m.Tool == "" && m.Why == s.Problem {
+				m.Why = s.Why()
+			}
 			fmt.Fprintf(e.stdout, "missing: %s: %s\n", cmp.Or(strings.Trim(m.Server+"/"+oneLine(m.Tool, 128), "/"), s.Name), oneLine(m.Why, 500))
 		}
 		for _, tool := range s.Tools {
@@ -156,7 +166,7 @@ func (t *toolsCallCmd) Run(e *env) error {
 	if err := json.Unmarshal([]byte(t.Arguments), &object); err != nil || object == nil {
 		return usageError{fmt.Errorf("the arguments %.80q are not a JSON object; write for example '{\"city\": \"Oslo\"}'", t.Arguments)}
 	}
-	c, err := t.catalogue(e)
+	c, err := t.catalogue(e, t.Name)
 	if err != nil {
 		return err
 	}
@@ -175,7 +185,7 @@ func (t *toolsCallCmd) Run(e *env) error {
 		if !errors.As(err, &failed) {
 			return err
 		}
-		return errors.New(strings.TrimSpace(fmt.Sprintf("%s: %s %s", failed.Kind, failed.Message, failed.Hint)))
+		return errors.New(explained(c.Status(), t.Name, failed))
 	}
 	text := manyLines(result.Text)
 	if text == "" && len(result.Structured) > 0 {
@@ -193,6 +203,38 @@ func (t *toolsCallCmd) Run(e *env) error {
 		return errFailed
 	}
 	return nil
+}
+
+// explained is an error with what an operator may know and a model may not: why its server does not answer, and
+// which tools may have been meant.
+func explained(servers []catalogue.Status, name string, failed *toolserver.Error) string {
+	if failed.Kind == toolserver.UnknownTool {
+		return unknownTool(servers, name, failed.Message)
+	}
+	message := failed.Message
+	if failed.Cause != "" {
+		message = strings.TrimSuffix(message, ".") + ": " + oneLine(failed.Cause, 500) + "."
+	}
+	return strings.TrimSpace(fmt.Sprintf("%s: %s %s", failed.Kind, message, failed.Hint))
+}
+
+// unknownTool is message, that there is no tool of a name, with what to write instead.
+func unknownTool(servers []catalogue.Status, name, message string) string {
+	var names, known []string
+	for _, s := range servers {
+		if s.Problem != "" && strings.HasPrefix(name, s.Name+"__") {
+			return fmt.Sprintf("%s: %s", toolserver.Unavailable, oneLine(s.Why(), 500))
+		}
+		known = append(known, s.Name)
+		for _, tool := range s.Tools {
+			names = append(names, tool.Alias)
+		}
+	}
+	remedy := "A name is server__tool; the servers are " + strings.Join(known, ", ") + ". callgate tools list prints their tools."
+	if near := gateway.Near(name, names); len(near) > 0 {
+		remedy = "Similar names: " + strings.Join(near, ", ") + "."
+	}
+	return fmt.Sprintf("%s: %s %s", toolserver.UnknownTool, message, remedy)
 }
 
 func (t *toolsCallCmd) printed(e *env, result *toolserver.Result, err error) error {
@@ -222,7 +264,7 @@ type toolsPinCmd struct {
 
 // Run pins what there is, and prints what that changes.
 func (t *toolsPinCmd) Run(e *env) error {
-	c, err := t.catalogue(e)
+	c, err := t.catalogue(e, "")
 	if err != nil {
 		return err
 	}
@@ -259,7 +301,7 @@ type toolsDiffCmd struct {
 
 // Run prints the differences.
 func (t *toolsDiffCmd) Run(e *env) error {
-	c, err := t.catalogue(e)
+	c, err := t.catalogue(e, "")
 	if err != nil {
 		return err
 	}

@@ -249,3 +249,34 @@ tool_servers:
 		t.Errorf("got status %d: %s", status, out)
 	}
 }
+
+// TestToolsCallExplained holds that a call by hand which cannot be made says why, and what may have been meant, and
+// that other servers than the tool's own are not asked.
+func TestToolsCallExplained(t *testing.T) {
+	t.Parallel()
+	const config = `
+tool_servers:
+  away: {type: mcp, url: "http://127.0.0.1:1/mcp"}
+  web:
+    type: http
+    private_network: true
+    requests: [{name: forecast, description: Weather., url: "http://127.0.0.1:1/"}]
+`
+	for name, want := range map[string]string{
+		"web__forecast": `unavailable: Tool server "web" does not answer: connect: connection refused.`,
+		"web__forcast":  `There is no tool "web__forcast". Similar names: web__forecast.`,
+		"away__x":       `unavailable: Tool server "away" does not answer: connect: connection refused`,
+		"forecasts":     `the servers are away, web. callgate tools list prints their tools.`,
+	} {
+		out, status := scripted(t, config, "tools", "call", name)
+		if status != exitFailed || !strings.Contains(out, want) {
+			t.Errorf("%s: got status %d, %s; want %s", name, status, out, want)
+		}
+		if strings.HasPrefix(name, "web__") && strings.Contains(out, "server=away") {
+			t.Errorf("%s: got %s, want nothing of the other server", name, out)
+		}
+	}
+	if out, _ := scripted(t, config, "tools", "list"); !strings.Contains(out, `missing: away: Tool server "away" does not answer: connect: connection refused`) {
+		t.Errorf("got %s, want why a server is missing", out)
+	}
+}

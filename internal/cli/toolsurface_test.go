@@ -243,3 +243,27 @@ func TestToolRunMostCalls(t *testing.T) {
 		t.Error("the upstream got max_tool_calls")
 	}
 }
+
+// TestToolsHeader holds that a client of each protocol has the tools that the configuration attaches unless its
+// header says off, and that another word is refused.
+func TestToolsHeader(t *testing.T) {
+	t.Parallel()
+	shop := newToolShop(t)
+	config := shop.config("http://127.0.0.1:1", "m", "none", "    tools: {servers: [shop]}\n")
+	g := serve(t, strings.NewReplacer("{provider: up}", "{provider: demo, model: hermes}", "providers:\n", "providers:\n  demo: {type: demo}\n").Replace(config))
+	for path, body := range map[string]string{
+		"/v1/chat/completions": `{"model":"m","messages":[{"role":"user","content":"hi"}]}`,
+		"/v1/responses":        `{"model":"m","input":"hi"}`,
+		"/v1/messages":         `{"model":"m","max_tokens":99,"messages":[{"role":"user","content":"hi"}]}`,
+	} {
+		for word, offered := range map[string]bool{"": true, "on": true, "off": false} {
+			got := g.do(g.request("POST", path, body, "x-callgate-tools", word))
+			if has := got.header.Get("x-callgate-tool-limits") != ""; got.status != http.StatusOK || has != offered {
+				t.Errorf("%s, %q: got status %d, tools offered: %t; want %t", path, word, got.status, has, offered)
+			}
+		}
+		if got := g.do(g.request("POST", path, body, "x-callgate-tools", "of")); got.status != http.StatusBadRequest || !strings.Contains(got.body, "must be on or off") {
+			t.Errorf("%s: got status %d, %s; want that the word is refused", path, got.status, got.body)
+		}
+	}
+}

@@ -8,6 +8,8 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"net"
+	"slices"
 	"strings"
 	"time"
 
@@ -108,12 +110,42 @@ func isConflict(err error) bool {
 // maxError is how much of an error is kept, in bytes.
 const maxError = 300
 
-// clean makes an error one short line without the password.
+// clean makes an error one short line without the password, and says of each attempt to connect
+// once what went wrong: with TLS and without it is mostly the same.
 func clean(password string, err error) error {
 	if err == nil {
 		return nil
 	}
-	text := redact.New([]string{password}).Out(err.Error())
-	text = strings.Join(strings.Fields(text), " ")
-	return errors.New("postgres: " + strings.ToValidUTF8(text[:min(len(text), maxError)], ""))
+	var lines []string
+	for line := range strings.SplitSeq(redact.New([]string{password}).Out(err.Error()), "\n") {
+		if line = strings.Join(strings.Fields(line), " "); !slices.Contains(lines, line) {
+			lines = append(lines, line)
+		}
+	}
+	text := strings.Join(lines, " ")
+	text = "postgres: " + strings.ToValidUTF8(text[:min(len(text), maxError)], "")
+	if isAway(err) {
+		return awayError(text)
+	}
+	return errors.New(text)
+}
+
+// awayError is what clean makes of an error of a server that is away.
+type awayError string
+
+func (e awayError) Error() string { return string(e) }
+
+// Is makes it store.ErrAway.
+func (e awayError) Is(target error) bool { return target == store.ErrAway }
+
+// isAway reports whether a server could not be connected to, for a reason that may pass: nobody
+// answers, it starts or ends (class 57), or it has no connection left (class 53).
+func isAway(err error) bool {
+	var e *pgconn.PgError
+	if errors.As(err, &e) {
+		return strings.HasPrefix(e.Code, "57P") || strings.HasPrefix(e.Code, "53")
+	}
+	var network net.Error
+	var connect *pgconn.ConnectError
+	return errors.As(err, &connect) && errors.As(err, &network)
 }

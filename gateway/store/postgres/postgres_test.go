@@ -2,6 +2,7 @@ package postgres_test
 
 import (
 	"context"
+	"errors"
 	"net/url"
 	"os"
 	"strings"
@@ -99,6 +100,9 @@ func TestOpenMistakes(t *testing.T) {
 		_, err := postgres.Open(t.Context(), url, storetest.Options())
 		if err == nil || strings.Contains(err.Error(), "secret") || strings.Contains(err.Error(), "\n") || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got error %v, want %q in one line, without the password", url, err, want)
+		}
+		if away := want == "connect"; errors.Is(err, store.ErrAway) != away || away && strings.Count(err.Error(), "refused") != 1 {
+			t.Errorf("%s: got error %v, which is store.ErrAway: %t; want it said once, and that only of a server that is away", url, err, !away)
 		}
 	}
 }

@@ -84,25 +84,25 @@ func readLock(path string) (*lockFile, error) {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&f); err != nil {
-		return nil, fmt.Errorf("%s: %w; write it anew with callgate tools pin", path, err)
+		return nil, fmt.Errorf("%s: %w; delete it, and write it anew with callgate tools pin", path, err)
 	}
 	if f.Version != lockVersion {
-		return nil, fmt.Errorf("%s: version %d is not known; write it anew with callgate tools pin", path, f.Version)
+		return nil, fmt.Errorf("%s: version %d is not known; delete it, and write it anew with callgate tools pin", path, f.Version)
 	}
 	for name, s := range f.Servers {
 		if s == nil {
-			return nil, fmt.Errorf("%s: server %q has no pins; write it anew with callgate tools pin", path, name)
+			return nil, fmt.Errorf("%s: server %q has no pins; delete it, and write it anew with callgate tools pin", path, name)
 		}
 		for tool, p := range s.Tools {
 			if p == nil {
-				return nil, fmt.Errorf("%s: the pin of %q of server %q is empty; write it anew with callgate tools pin", path, tool, name)
+				return nil, fmt.Errorf("%s: the pin of %q of server %q is empty; delete it, and write it anew with callgate tools pin", path, tool, name)
 			}
 			if own, err := hash(p.Definition); err != nil || own != p.SHA256 || p.Definition.Name != tool {
-				return nil, fmt.Errorf("%s: the pin of %q of server %q does not fit its definition; write it anew with callgate tools pin", path, tool, name)
+				return nil, fmt.Errorf("%s: the pin of %q of server %q does not fit its definition; delete it, and write it anew with callgate tools pin", path, tool, name)
 			}
 		}
 		if setHash(s.Tools) != s.Set {
-			return nil, fmt.Errorf("%s: the set of server %q does not fit its tools; write it anew with callgate tools pin", path, name)
+			return nil, fmt.Errorf("%s: the set of server %q does not fit its tools; delete it, and write it anew with callgate tools pin", path, name)
 		}
 	}
 	return &f, nil

@@ -135,6 +135,8 @@ func (s *Server) failure(ctx context.Context, sent bool, err error) error {
 		e.Kind, e.Message = toolserver.Timeout, s.says("has not answered in time")
 	case ctx.Err() != nil:
 		e.Again, e.Message = false, s.says("was not waited for: the request has ended")
+	default:
+		e.Cause = toolserver.NetworkCause(err)
 	}
 	if sent {
 		e.Hint = unsure

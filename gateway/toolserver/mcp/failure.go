@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"strings"
 
@@ -77,15 +76,12 @@ func (s *Server) unreachable(ctx context.Context, err error) *toolserver.Error {
 // cause is why there is no connection, as operators may read it: what a process says of itself, or else
 // what the system or the SDK says. It has no address with what that may hold.
 func (s *Server) cause(c *connectError, err error) string {
-	var lookup *net.DNSError
-	var network *net.OpError
+	network := toolserver.NetworkCause(err)
 	switch {
 	case c != nil && c.why != "":
 		return c.why
-	case errors.As(err, &lookup):
-		return lookup.Err + ": " + lookup.Name
-	case errors.As(err, &network):
-		return network.Err.Error()
+	case network != "":
+		return network
 	case s.web != nil, errors.Is(err, errClosed):
 		return ""
 	}

@@ -2,11 +2,16 @@ package mcp
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/callgate/callgate/gateway/toolserver"
 )
 
 // FuzzRead holds that whatever a server sends, a result is text within its bounds, or an error.
@@ -47,5 +52,19 @@ func TestLasting(t *testing.T) {
 		if n, err := l.Read(buf); n != 0 || !errors.Is(err, context.Canceled) {
 			t.Errorf("%s: got %d bytes, %v, want the end of the session", name, n, err)
 		}
+	}
+}
+
+// TestOnlyTasks holds that a tool which refuses plain calls is not offered, and is said to be missing.
+func TestOnlyTasks(t *testing.T) {
+	t.Parallel()
+	page := json.RawMessage(`{"tools":[{"name":"slow","inputSchema":{"type":"object"},"execution":{"taskSupport":"required"}},
+		{"name":"both","inputSchema":{"type":"object"},"execution":{"taskSupport":"optional"}},{"name":"plain","inputSchema":{"type":"object"}}]}`)
+	var out toolserver.Listing
+	if err := add(&out, page, []*sdk.Tool{{Name: "slow"}, {Name: "both"}, {Name: "plain"}}); err != nil {
+		t.Fatal(err)
+	}
+	if len(out.Tools) != 2 || len(out.Refused) != 1 || out.Refused[0].Tool != "slow" {
+		t.Errorf("got %+v, refused %+v; want the tool slow refused", out.Tools, out.Refused)
 	}
 }

@@ -173,7 +173,7 @@ func (at *session) raw(n *note, cursor string) json.RawMessage {
 }
 
 // add reads a page's tools as they were sent. Tools that the SDK has left out cannot be called:
-// what they want in headers is against the rules.
+// what they want in headers is against the rules. Nor can those that run as tasks only.
 func add(out *toolserver.Listing, raw json.RawMessage, kept []*sdk.Tool) error {
 	var own struct {
 		Tools []*toolserver.Definition `json:"tools"`
@@ -188,9 +188,12 @@ func add(out *toolserver.Listing, raw json.RawMessage, kept []*sdk.Tool) error {
 	for _, t := range kept {
 		good[t.Name] = true
 	}
+	tasks := onlyTasks(raw)
 	for _, d := range own.Tools {
 		switch {
 		case d == nil:
+		case tasks[d.Name]:
+			out.Refused = append(out.Refused, toolserver.Missing{Tool: d.Name, Why: "it runs only as a task (taskSupport: required), and the gateway makes plain calls"})
 		case !good[d.Name]:
 			out.Refused = append(out.Refused, toolserver.Missing{Tool: d.Name, Why: "what it wants in headers (x-mcp-header) is against the protocol"})
 		default:
@@ -198,6 +201,26 @@ func add(out *toolserver.Listing, raw json.RawMessage, kept []*sdk.Tool) error {
 		}
 	}
 	return nil
+}
+
+// onlyTasks are the names of a page's tools that refuse a plain call (execution.taskSupport of 2025-11-25).
+func onlyTasks(raw json.RawMessage) map[string]bool {
+	var page struct {
+		Tools []struct {
+			Name      string `json:"name"`
+			Execution struct {
+				TaskSupport string `json:"taskSupport"`
+			} `json:"execution"`
+		} `json:"tools"`
+	}
+	if json.Unmarshal(raw, &page) != nil { // what is no text there says nothing
+		return nil
+	}
+	only := map[string]bool{}
+	for _, t := range page.Tools {
+		only[t.Name] = t.Execution.TaskSupport == "required"
+	}
+	return only
 }
 
 // call runs a tool.

@@ -137,7 +137,9 @@ func allWidths(t *testing.T, v *browser.Tab) {
 	}{{"light", "light", 1280, 900}, {"dark", "dark", 1280, 900}, {"narrow", "light", 360, 740}} {
 		v.Scheme(screen.scheme)
 		v.Size(screen.width, screen.height)
-		for _, page := range []string{"", "/requests", "/upstreams", "/plugins", "/caches", "/playground", "/nothing"} {
+		v.Open("/ui/requests")
+		request := strings.TrimPrefix(browser.Value[string](v, `document.querySelector('a[href*="/ui/requests/req_"]').getAttribute('href')`), "/ui")
+		for _, page := range []string{"", "/requests", request, "/upstreams", "/plugins", "/caches", "/playground", "/nothing"} {
 			v.Open("/ui" + page)
 			if page == "/playground" {
 				read()
@@ -145,7 +147,8 @@ func allWidths(t *testing.T, v *browser.Tab) {
 			if wide := browser.Value[int64](v, "document.documentElement.scrollWidth"); wide > screen.width {
 				t.Errorf("%s /ui%s: got a page %d wide", screen.name, page, wide)
 			}
-			v.Shoot(screen.name + strings.ReplaceAll(page, "/", "-"))
+			shot, _, _ := strings.Cut(screen.name+strings.ReplaceAll(page, "/", "-"), "?")
+			v.Shoot(shot)
 		}
 	}
 	v.Expect("404")
