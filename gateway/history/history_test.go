@@ -100,6 +100,9 @@ func TestJudgement(t *testing.T) {
 		"out of the cache": {func(r *gateway.Record) {
 			r.Summary.AnswerCache, r.Summary.Attempts, r.Summary.Repairs, r.Summary.Changed = gateway.AnswerHit, nil, map[string]int{"args_json": 1}, true
 		}, want{history.Replayed: 1}, 0},
+		"a field left out": {func(r *gateway.Record) {
+			r.Summary.Warnings = []string{"dropped:tools.cache_control", "clamped:temperature", "more"}
+		}, nil, 0},
 		"odd": {func(r *gateway.Record) { r.Summary.Warnings = []string{"done_missing"} }, nil, history.MarkWarning},
 		"tool fails": {func(r *gateway.Record) {
 			r.Summary.ToolRun = &gateway.ToolRun{Calls: []gateway.ToolCall{{Outcome: "timeout"}}}

@@ -67,7 +67,7 @@ func judge(r *gateway.Record) (j judgement) {
 	}
 	j.answer(s, r.Code)
 	j.attempts(s)
-	if len(s.Warnings) > 0 && j.marks == 0 {
+	if slices.ContainsFunc(s.Warnings, isOdd) && j.marks == 0 {
 		j.marks |= MarkWarning
 	}
 	if s.ToolRun != nil && s.ToolRun.Failed() > 0 {
@@ -155,6 +155,16 @@ func (j *judgement) attempts(s *gateway.Summary) {
 // upstream had not failed.
 func corrected(r gateway.Reason) bool {
 	return r == gateway.Reask || r == gateway.Forced || r == gateway.Corrected
+}
+
+// isOdd reports whether a warning says more than that a field of the request has no counterpart at the upstream: some clients send such
+// fields with every request, and it would hide the odd ones.
+func isOdd(w string) bool {
+	switch warningKind(w) {
+	case "dropped", "clamped", "more":
+		return false
+	}
+	return true
 }
 
 // warningKind is what stands before a warning's first colon.

@@ -47,9 +47,9 @@ const (
 
 // Missing is a tool, or a whole server, that is configured and cannot be offered now.
 type Missing struct {
-	Server string
-	Tool   string // "" for all of the server's
-	Why    string // one sentence, fit for a client: no address, no credential
+	Server string `json:"server"`
+	Tool   string `json:"tool,omitempty"` // "" for all of the server's
+	Why    string `json:"why"`            // one sentence, fit for a client: no address, no credential
 }
 
 // Result is what a call gave.
