@@ -8,8 +8,8 @@ import (
 	"github.com/callgate/callgate/sdk/abi"
 )
 
-// TestHuskOfSpace ends a block of code around a call with more white space than waits: it is text.
-func TestHuskOfSpace(t *testing.T) {
+// TestCodeBlockOfSpace ends a block of code around a call with more white space than waits: it is text.
+func TestCodeBlockOfSpace(t *testing.T) {
 	t.Parallel()
 	offered := tools(t)
 	text := "```json\n<tool_call>{\"name\":\"get_weather\",\"arguments\":{\"city\":\"Oslo\"}}</tool_call>" + strings.Repeat("\n", 1000)

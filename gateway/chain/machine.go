@@ -171,7 +171,7 @@ func (m *machine) mayParse(k *meaning) bool {
 // afford reports whether a region may begin here after all that was read in vain. It says so
 // where it may not.
 func (m *machine) afford() bool {
-	ok := m.parsers.vain.afford(m.in.gone)
+	ok := m.parsers.effort.afford(m.in.gone)
 	if !ok {
 		m.text.report.warn("parse_budget")
 	}
@@ -189,7 +189,7 @@ func (m *machine) unparsed(literal string, k *meaning) {
 		if m.thought != nil && m.thought.fenced {
 			m.thought.closes = true
 		} else if !m.text.at.fence.around() && m.thought == nil && len(m.tail) == 0 {
-			m.text.husk.begin()
+			m.text.block.begin()
 		}
 		m.pass(len(k.fence))
 		m.text.at.fence.begin(k.fence)
@@ -309,7 +309,7 @@ func (m *machine) parse(ctx context.Context, e end) bool {
 		return false
 	}
 	if !r.called && became.kind != mayCount {
-		m.parsers.vain.ended(r.cost)
+		m.parsers.effort.ended(r.cost)
 	}
 	to := min(became.to, len(m.in.buf))
 	if read := max(to, r.declined); read > 0 {

@@ -11,14 +11,14 @@ type writer struct {
 	at      place
 	out     output
 	report  Report
-	husk    husk
+	block   codeBlock
 	noTools bool // the request offers none
 }
 
 // write gives out text but for white space that may turn out to touch markup.
 func (w *writer) write(kind abi.Kind, text []byte) {
 	w.at.read(text)
-	if w.husk.state != noHusk && w.hulled(kind, text) {
+	if w.block.state != noBlock && w.inBlock(kind, text) {
 		return
 	}
 	w.out.write(kind, text)
@@ -26,7 +26,7 @@ func (w *writer) write(kind abi.Kind, text []byte) {
 
 // finish gives out what waits at the end of the output.
 func (w *writer) finish() {
-	w.unhusk(true)
+	w.endBlock(true)
 	w.out.finish()
 }
 
@@ -49,7 +49,7 @@ func (w *writer) give(e *abi.Event, parser string) {
 	case w.noTools:
 	default:
 		w.report.note(e, parser)
-		w.husk.call()
+		w.block.call()
 		if e.Kind != abi.Repair {
 			w.out.call(e)
 		}

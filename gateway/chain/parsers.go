@@ -16,7 +16,7 @@ type parsers struct {
 	opts   Options
 	offers offers
 	spent  bool // a limit was reached: none is asked any more
-	vain   vain
+	effort effort
 	last   int // how many bytes the last region had that was read; 0: there was none
 }
 
@@ -62,7 +62,7 @@ func (p *parsers) fallback(ctx context.Context, text []byte, fenced bool) (conte
 		return nil, false, err
 	}
 	defer run.Close()
-	p.vain.cost += p.openCost()
+	p.effort.cost += p.openCost()
 	for len(text) > 0 {
 		n := min(len(text), abi.MaxFeed)
 		events, err := run.Feed(ctx, text[:n])

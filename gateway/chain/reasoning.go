@@ -191,6 +191,19 @@ type meaning struct {
 	fence         string // the fence that it is or begins with
 }
 
+// addReasoning adds the literals around reasoning.
+func addReasoning(of func(literal string) *meaning) {
+	for i := range markers {
+		m := &markers[i]
+		of(m.open).opens = append(of(m.open).opens, m)
+		of(m.close).closes = append(of(m.close).closes, m)
+	}
+	for i := range wrappers {
+		of(wrappers[i].open).wraps = &wrappers[i]
+		of(wrappers[i].close).ends = &wrappers[i]
+	}
+}
+
 // meanings lists the literals of a plan.
 func (p *Plan) meanings() map[string]*meaning {
 	all := map[string]*meaning{}
@@ -220,15 +233,7 @@ func (p *Plan) meanings() map[string]*meaning {
 		of(t).mention = slices.ContainsFunc(mentions[:], func(m string) bool { return strings.HasPrefix(t, m) })
 	}
 	if p.reasoning {
-		for i := range markers {
-			m := &markers[i]
-			of(m.open).opens = append(of(m.open).opens, m)
-			of(m.close).closes = append(of(m.close).closes, m)
-		}
-		for i := range wrappers {
-			of(wrappers[i].open).wraps = &wrappers[i]
-			of(wrappers[i].close).ends = &wrappers[i]
-		}
+		addReasoning(of)
 	}
 	for _, c := range p.candidates {
 		for _, t := range c.Triggers {

@@ -15,7 +15,7 @@ type region struct {
 	found      string       // the trigger; "" for a region at the start of the output
 	literal    int          // length of the longest trigger that stands here
 	declined   int          // how far a parser read that gave the region back
-	cost       int          // as vain counts
+	cost       int          // as effort counts
 	called     bool         // a call has come of it
 	warned     bool         // something was said of it
 	ended      bool         // the output ended while a parser read it

@@ -56,12 +56,16 @@ func (m *machine) calledIn(r *region, text []byte) {
 	}
 }
 
-// expected is the marker that text behind the region in front may begin with.
+// expected is the marker that text behind the region in front may begin with, or what stands between its own.
 func (m *machine) expected(text []byte) string {
+	marker := m.stray
 	if len(text) > 1 && text[1] == '|' && strings.HasSuffix(m.stray, "|>") && m.stray[1] != '|' { // of Gemma
-		return toolResponse
+		marker = toolResponse
 	}
-	return m.stray
+	if len(text) > 0 && len(m.echo) > len(m.stray) && text[0] == m.echo[0] && text[0] != marker[0] {
+		return m.echo
+	}
+	return marker
 }
 
 // repeated drops the end of the region in front where it comes once more, that with the calls in
@@ -76,9 +80,6 @@ func (m *machine) repeated(final bool) (wait bool) {
 			return true
 		}
 		marker := m.expected(body)
-		if len(body) > 0 && len(m.echo) > len(m.stray) && body[0] == m.echo[0] && body[0] != marker[0] {
-			marker = m.echo
-		}
 		n := min(len(body), len(marker))
 		switch {
 		case len(body) == 0, space > maxSpace, string(body[:n]) != marker[:n], n < len(marker) && final:

@@ -123,16 +123,23 @@ func (c *call) word(s string) {
 	c.args = append(append(c.args, 0xd9, byte(len(s))), s...)
 }
 
-// begin makes the call of a step for a lease: op is acquire, extend, settle or release, step is the number of an extension, and seen is when
-// the lease was last told of, 0 for never. The values of each limit follow.
-func (s *Shared) begin(op, id string, set *Set, p *place, step int64, force bool, seen int64) *call {
+// step is something that is done with a lease: op is acquire, extend, settle or release.
+type step struct {
+	op, lease string
+	number    int64 // of an extension
+	force     bool
+	seen      int64 // when the Redis was told of the lease last; 0 for never
+}
+
+// begin makes the call of a step. The values of each limit follow.
+func (s *Shared) begin(o step, set *Set, p *place) *call {
 	keys := s.keys(set, p)
-	c := &call{keys: append(append(make(redis.Keys, 0, 1+len(keys.limits)), keys.over+id), keys.limits...), args: make([]byte, 0, 128+perLimit*9*len(p.keys))}
+	c := &call{keys: append(append(make(redis.Keys, 0, 1+len(keys.limits)), keys.over+o.lease), keys.limits...), args: make([]byte, 0, 128+perLimit*9*len(p.keys))}
 	c.args = binary.BigEndian.AppendUint16(append(c.args, 0xdc), uint16(forAll+perLimit*len(p.keys))) // at most MaxLimits
-	c.word(op)
-	c.word(id)
+	c.word(o.op)
+	c.word(o.lease)
 	forced, now := int64(0), int64(0) // 0: the clock of the Redis
-	if force {
+	if o.force {
 		forced = 1
 	}
 	if s.clock != nil {
@@ -142,8 +149,8 @@ func (s *Shared) begin(op, id string, set *Set, p *place, step int64, force bool
 		c.number(n)
 	}
 	c.text(marked.Milliseconds())
-	c.text(step)
-	for _, n := range [...]int64{forced, seen, now} {
+	c.text(o.number)
+	for _, n := range [...]int64{forced, o.seen, now} {
 		c.number(n)
 	}
 	return c
@@ -284,7 +291,7 @@ func (s *Shared) Acquire(ctx context.Context, set *Set, id string, holds Holds) 
 func (s *Shared) acquire(ctx context.Context, set *Set, id string, w want) (*Lease, Verdict, seen, error) {
 	p := set.at(s.now())
 	for try := 0; ; try++ {
-		c := s.begin("acquire", id, set, p, 0, false, 0)
+		c := s.begin(step{op: "acquire", lease: id}, set, p)
 		for i := range set.limits {
 			l := &set.limits[i]
 			switch n := w.of(l.Kind); {
@@ -333,7 +340,7 @@ func (s *Shared) extend(ctx context.Context, l *Lease, w want, back int64, force
 	set, p := l.set, l.place
 	units := make([]int64, len(set.limits)) // that rates are to take
 	l.steps++
-	c := s.begin("extend", l.ID, set, p, l.steps, force, l.seen)
+	c := s.begin(step{op: "extend", lease: l.ID, number: l.steps, force: force, seen: l.seen}, set, p)
 	for i := range set.limits {
 		one := &set.limits[i]
 		switch one.Kind {
@@ -413,7 +420,7 @@ func (s *Shared) finish(ctx context.Context, l *Lease, used Amount, op string) e
 		return nil
 	}
 	set, p := l.set, l.place
-	c := s.begin(op, l.ID, set, p, 0, false, l.seen)
+	c := s.begin(step{op: op, lease: l.ID, seen: l.seen}, set, p)
 	for i := range set.limits {
 		one := &set.limits[i]
 		switch {

@@ -72,15 +72,20 @@ func (p *parser) Step() bool {
 	case inOther:
 		return len(p.Rest()) > 0 && p.readOther()
 	}
+	return p.readBetween()
+}
+
+// readBetween reads what stands around the objects.
+func (p *parser) readBetween() bool {
 	p.see(p.Rest())
 	if !p.SkipSpace() {
 		return false
 	}
-	if c := p.Rest()[0]; p.state != afterCall {
-		return p.readBody(c)
-	} else {
+	c := p.Rest()[0]
+	if p.state == afterCall {
 		return p.readAfter(c)
 	}
+	return p.readBody(c)
 }
 
 func (p *parser) readOpening() bool {

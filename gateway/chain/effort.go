@@ -1,6 +1,6 @@
 package chain
 
-// vain bounds the work of parsers on regions of which no call comes. A model, or who wrote what
+// effort bounds the work of parsers on regions of which no call comes. A model, or who wrote what
 // it repeats, may fill an answer with beginnings of calls, and each of them has parsers asked,
 // opened and fed for nothing, which takes a hundred times as long as plain text.
 //
@@ -12,7 +12,7 @@ package chain
 // triggers count again.
 //
 // What is counted does not depend on how the text was cut.
-type vain struct{ cost int } // of all regions so far
+type effort struct{ cost int } // of all regions so far
 
 const (
 	// freeCost is more than texts about calls have: a hundred examples of calls that six parsers open
@@ -28,10 +28,10 @@ const (
 )
 
 // afford reports whether a region may begin behind so many bytes of text.
-func (v *vain) afford(text int) bool { return v.cost <= freeCost+text/perCost }
+func (e *effort) afford(text int) bool { return e.cost <= freeCost+text/perCost }
 
 // ended counts a region of which no call came.
-func (v *vain) ended(cost int) { v.cost += cost }
+func (e *effort) ended(cost int) { e.cost += cost }
 
 // openCost is what a parser costs that opens, by the tools that it is told of.
 func (p *parsers) openCost() int { return 4 + len(p.offers.all())/perTools }
