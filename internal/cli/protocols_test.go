@@ -27,6 +27,7 @@ var unsaid = map[string]string{
 	"tools_empty_default":            "likewise",
 	"tools_empty_refuse":             "likewise",
 	"tools_odd_name":                 "a tool without a name is refused before",
+	"messages/call_annotations":      "annotations of a text are left out, and a warning says so",
 	"messages/date_system_later":     "instructions in the midst of a conversation go to its beginning",
 	"responses/date_kept_bytes":      "members that nobody knows do not go upstream",
 	"responses/ghost_then_call_kept": "likewise",
