@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/callgate/callgate/gateway"
+	"github.com/callgate/callgate/gateway/protocol"
 	"github.com/callgate/callgate/gateway/protocol/served"
 	"github.com/callgate/callgate/gateway/wire"
 )
@@ -71,7 +72,7 @@ func (r *reading) body(f *wire.Frame, c *wire.Choice) error {
 	}
 	r.learn(f, &s)
 	r.refused = r.refused || len(inner(s.refusal)) > 0
-	if isArray(s.notes) && !isHollow(s.notes) {
+	if isArray(s.notes) && !protocol.IsHollow(s.notes) {
 		r.summary.Warn("annotation_dropped")
 	}
 	for _, take := range [...]func() error{

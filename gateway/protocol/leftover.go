@@ -1,0 +1,62 @@
+package protocol
+
+import (
+	"bytes"
+	"slices"
+
+	"github.com/callgate/callgate/gateway/wire"
+)
+
+// Names are those of the members of an object that a translation reads.
+type Names map[string]bool
+
+// NamesOf makes Names of a list.
+func NamesOf(list ...string) Names {
+	set := make(Names, len(list))
+	for _, name := range list {
+		set[name] = true
+	}
+	return set
+}
+
+// Leftover calls f with the names of the members of an object that are not among these: those that a
+// translation drops. Members that say nothing, which clients send back because they got them, are not
+// worth a word, and neither are those whose value, in neutral by name, means as much as if they were not there.
+func (n Names) Leftover(object []byte, neutral map[string]string, f func(name string)) {
+	wire.Members(object, 0, func(key []byte, at wire.Span) bool {
+		v := at.Of(object)
+		if n[string(key)] || IsHollow(v) { // as nearly all
+			return true
+		}
+		name := string(key)
+		if bytes.IndexByte(key, '\\') >= 0 {
+			name = wire.Unquote(slices.Concat([]byte{'"'}, key, []byte{'"'}))
+		}
+		if !n[name] && string(v) != neutral[name] {
+			f(name)
+		}
+		return true
+	})
+}
+
+// IsHollow reports whether a value of JSON says nothing: null, false, and what is empty.
+func IsHollow(v []byte) bool {
+	if len(v) >= 2 && (v[0] == '{' || v[0] == '[') {
+		return wire.Blank(v[1 : len(v)-1])
+	}
+	return string(v) == "null" || string(v) == `""` || string(v) == "false"
+}
+
+// maxWarnings is how many different things are said of a request, before "more": they go into a header.
+const maxWarnings = 24
+
+// AddWarning adds a warning to those of a request, once.
+func AddWarning(list []string, w string) []string {
+	switch n := len(list); {
+	case slices.Contains(list, w) || n > maxWarnings:
+		return list
+	case n == maxWarnings:
+		return append(list, "more")
+	}
+	return append(list, w)
+}
