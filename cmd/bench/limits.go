@@ -88,10 +88,10 @@ func measureLimits(ctx context.Context, b *bench) (*table, error) {
 }
 
 // limitRows measures with a number of clients: the CPU of some, and how long the answers for one take. An older gateway
-// has rows of its own, beside itself without.
+// has rows of its own, beside itself.
 func (b *bench) limitRows(ctx context.Context, upstream string, clients int, redis *redisServer) (rows []row, err error) {
 	kinds := b.limitedKinds(upstream, redis.url())
-	var lists [][]*contender // of each program, the first without limits
+	var lists [][]*contender // of each program, the first without a key, the second with one alone
 	defer func() {
 		for _, c := range slices.Concat(lists...) {
 			c.load.close()

@@ -120,8 +120,8 @@ func (t *tariff) raise(p *pricing, target Target, input int64) {
 
 // of is what tokens cost, at this price; it is no more than a limit can have.
 func (t *tariff) of(in, out int64) int64 {
-	tokens := sum(min(in, usage.MaxTokens), t.most.Input, min(out, usage.MaxTokens), t.most.Output, 1000, 999)
-	return min(tokens, limit.MaxAmount) + min(t.most.Answer, limit.MaxAmount-min(tokens, limit.MaxAmount))
+	tokens := min(sum(min(in, usage.MaxTokens), t.most.Input, min(out, usage.MaxTokens), t.most.Output, 1000, 999), limit.MaxAmount)
+	return tokens + min(t.most.Answer, limit.MaxAmount-tokens)
 }
 
 // bill is what a client is told that the answers to its request cost.

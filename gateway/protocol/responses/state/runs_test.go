@@ -51,10 +51,7 @@ func TestReplayInPieces(t *testing.T) {
 // told so, wherever it wants to go on.
 func TestReplayOfLostEvents(t *testing.T) {
 	t.Parallel()
-	kept, err := memory.New(store.Options{TTL: time.Hour, Limits: store.Limits{Bytes: 1 << 30, Entries: 100}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	kept := newStore(t)
 	s := New(Options{Store: kept, Gateway: panics{}, MaxChain: 10})
 	defer s.Close()
 	d := detached(t, s, `{"model":"m","input":"x","background":true,"stream":true}`)
@@ -87,10 +84,7 @@ var deletedID = make(chan string, 1)
 // and what another gateway has deleted meanwhile does not come back.
 func TestBackgroundEnds(t *testing.T) {
 	t.Parallel()
-	kept, err := memory.New(store.Options{TTL: time.Hour, Limits: store.Limits{Bytes: 1 << 30, Entries: 100}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	kept := newStore(t)
 	for name, g := range map[string]Chatter{"panic": panics{}, "deleted": deletes{kept}} {
 		s := New(Options{Store: kept, Gateway: g, MaxChain: 10})
 		front, err := s.Parse(t.Context(), []byte(`{"model":"m","input":"x","background":true}`), protocol.Client{})
@@ -136,19 +130,14 @@ func (s stuck) Chat(context.Context, *gateway.Request) (*gateway.Response, error
 // the first waits for no longer than its client does, and the second would miss what the model says.
 func TestWhileItRuns(t *testing.T) {
 	t.Parallel()
-	kept, err := memory.New(store.Options{TTL: time.Hour, Limits: store.Limits{Bytes: 1 << 30, Entries: 100}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	kept := newStore(t)
 	release := make(stuck)
 	s := New(Options{Store: kept, Gateway: release, MaxChain: 10})
 	defer s.Close()
 	defer close(release)
 	d := detached(t, s, `{"model":"m","input":"x","background":true}`)
-	_, err = s.Parse(t.Context(), []byte(`{"model":"m","input":"y","previous_response_id":"`+d.ID()+`"}`), protocol.Client{})
-	if e := gateway.AsError(err); err == nil || e.Kind != gateway.Invalid || e.Param != "previous_response_id" || !strings.Contains(e.Message, "not over yet") {
-		t.Errorf("got %v, want that the response before is not over", err)
-	}
+	_, err := s.Parse(t.Context(), []byte(`{"model":"m","input":"y","previous_response_id":"`+d.ID()+`"}`), protocol.Client{})
+	wantNotOver(t, err)
 	gone, leave := context.WithCancel(t.Context())
 	leave()
 	if _, err := s.DeleteResponse(gone, Call{ID: d.ID()}); err != nil {
@@ -159,24 +148,37 @@ func TestWhileItRuns(t *testing.T) {
 	}
 }
 
-// TestWhileItRunsElsewhere goes on from a response that another gateway with the same store runs, and from one
-// whose gateway has ended without a word: it has failed, and is over.
-func TestWhileItRunsElsewhere(t *testing.T) {
-	t.Parallel()
+// newStore makes a store in memory with room for what a test has.
+func newStore(t *testing.T) store.Store {
+	t.Helper()
 	kept, err := memory.New(store.Options{TTL: time.Hour, Limits: store.Limits{Bytes: 1 << 30, Entries: 100}})
 	if err != nil {
 		t.Fatal(err)
 	}
+	return kept
+}
+
+// wantNotOver wants the error of a request that goes on from a response which runs yet.
+func wantNotOver(t *testing.T, err error) {
+	t.Helper()
+	if e := gateway.AsError(err); err == nil || e.Kind != gateway.Invalid || e.Param != "previous_response_id" || !strings.Contains(e.Message, "not over yet") {
+		t.Errorf("got %v, want that the response before is not over", err)
+	}
+}
+
+// TestWhileItRunsElsewhere goes on from a response that another gateway with the same store runs, and from one
+// whose gateway has ended without a word: it has failed, and is over.
+func TestWhileItRunsElsewhere(t *testing.T) {
+	t.Parallel()
+	kept := newStore(t)
 	release := make(stuck)
 	one, other := New(Options{Store: kept, Gateway: release, MaxChain: 10}), New(Options{Store: kept, Gateway: release, MaxChain: 10})
 	defer one.Close()
 	defer other.Close()
 	d := detached(t, one, `{"model":"m","input":"x","background":true}`)
 	next := []byte(`{"model":"m","input":"y","previous_response_id":"` + d.ID() + `"}`)
-	_, err = other.Parse(t.Context(), next, protocol.Client{})
-	if e := gateway.AsError(err); err == nil || e.Kind != gateway.Invalid || e.Param != "previous_response_id" || !strings.Contains(e.Message, "not over yet") {
-		t.Errorf("got %v, want that the response before is not over", err)
-	}
+	_, err := other.Parse(t.Context(), next, protocol.Client{})
+	wantNotOver(t, err)
 	close(release)
 	one.Drain(t.Context())
 	dead := &store.Response{ID: d.ID(), Body: d.Object(responses.InProgress, nil), Input: []store.Item{{ID: "msg_1", Body: []byte(`{"type":"message","role":"user","content":"x"}`)}}}
@@ -202,10 +204,7 @@ func (s endsMeanwhile) Chain(ctx context.Context, tenant, id string, b store.Bou
 // TestEndsMeanwhile holds that nothing is missing of a response that another gateway ends while it is looked at.
 func TestEndsMeanwhile(t *testing.T) {
 	t.Parallel()
-	kept, err := memory.New(store.Options{TTL: time.Hour, Limits: store.Limits{Bytes: 1 << 30, Entries: 100}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	kept := newStore(t)
 	r := &store.Response{ID: "resp_1", Body: []byte(`{"status":"in_progress","output":[]}`), Input: []store.Item{{ID: "msg_1", Body: []byte(`{"type":"message","role":"user","content":"x"}`)}}}
 	if err := kept.PutResponse(t.Context(), "", r, false); err != nil {
 		t.Fatal(err)
@@ -224,10 +223,7 @@ func TestEndsMeanwhile(t *testing.T) {
 // is none that a client can read, go on from or delete.
 func TestSummaryIsNoResponse(t *testing.T) {
 	t.Parallel()
-	kept, err := memory.New(store.Options{TTL: time.Hour, Limits: store.Limits{Bytes: 1 << 30, Entries: 100}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	kept := newStore(t)
 	s := New(Options{Store: kept, Gateway: panics{}, MaxChain: 10})
 	defer s.Close()
 	id := summaryPrefix + "conv_1"
