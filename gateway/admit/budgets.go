@@ -42,17 +42,16 @@ type Budget struct {
 
 // see notes the state of the budgets in a verdict.
 func (b *budgets) see(t *tally, limits []limit.Limit, v *limit.Verdict) {
-	if v.Away {
+	if v.Away || !t.hasBudget {
 		return
 	}
-	var now time.Time
+	now := time.Now()
+	b.seeing.Lock()
+	defer b.seeing.Unlock()
 	for i := range v.States {
 		st := &v.States[i]
 		if st.Limit == nil || !st.Limit.Kind.IsBudget() {
 			continue
-		}
-		if now.IsZero() {
-			now = time.Now()
 		}
 		var known **Budget
 		if i < len(limits) && st.Limit == &limits[i] {
@@ -62,10 +61,8 @@ func (b *budgets) see(t *tally, limits []limit.Limit, v *limit.Verdict) {
 	}
 }
 
-// note keeps how a budget is. known is where that stands, once it was looked up; nil for nowhere.
+// note keeps how a budget is. known is where that stands, once it was looked up; nil for nowhere. The caller has the lock.
 func (b *budgets) note(now time.Time, st *limit.State, refused bool, known **Budget) {
-	b.seeing.Lock()
-	defer b.seeing.Unlock()
 	var seen *Budget
 	if known != nil && *known != nil && !(*known).gone {
 		seen = *known

@@ -8,6 +8,8 @@ type tally struct {
 	state   *State
 	figures []*limit.Figure // by limit
 	budgets []*Budget       // by limit; nil: not known yet, or none
+	// hasBudget says that there is a limit which is a budget.
+	hasBudget bool
 }
 
 // tally is that of a set.
@@ -20,6 +22,7 @@ func (s *State) tally(set *limit.Set) *tally {
 	s.counting.Lock()
 	for i := range limits {
 		t.figures = append(t.figures, s.figure(&limits[i]))
+		t.hasBudget = t.hasBudget || limits[i].Kind.IsBudget()
 	}
 	s.counting.Unlock()
 	set.Memo.Store(t) // that of who is faster is as good

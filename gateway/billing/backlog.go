@@ -18,6 +18,7 @@ type backlog struct {
 	rows   int64         // that wait, in the queue as well
 	bytes  int64         // that they count for
 	held   int64         // bytes of segments' rows in memory
+	spare  []Row         // memory of rows that the ledger has, for those to come
 	moved  chan struct{} // closed once something was put or dropped
 }
 
@@ -123,8 +124,29 @@ func (b *backlog) put(s *segment) {
 	b.rows, b.bytes = b.rows-int64(s.count), b.bytes-s.bytes
 	if s.rows != nil {
 		b.held -= s.bytes
+		b.reuse(s.rows)
+		s.rows = nil
 	}
 	b.wake()
+}
+
+// reuse keeps the memory of rows for a batch to come, if it is no more than one has mostly. The caller has the lock.
+func (b *backlog) reuse(rows []Row) {
+	if n := cap(rows); n <= 2*maxRoom && n > cap(b.spare) {
+		clear(rows)
+		b.spare = rows[:0]
+	}
+}
+
+// room is memory for rows: of others, or for so many.
+func (b *backlog) room(rows int) []Row {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if spare := b.spare; spare != nil && rows > 0 {
+		b.spare = nil
+		return spare
+	}
+	return make([]Row, 0, min(rows, maxRoom))
 }
 
 // postpone puts a segment that has failed behind the others: should it be itself what the ledger refuses, the others

@@ -16,8 +16,8 @@ import (
 type Ledger interface {
 	// Put adds rows, at most [PutMost]: all or none. A row whose ID is there already is not added again,
 	// and counts once in the hours. One older than what a sweep has deleted may have been there: it is
-	// not added, since nobody can tell, and the result says so. Nobody changes the rows afterwards: the
-	// ledger may keep the slice.
+	// not added, since nobody can tell, and the result says so. The ledger does not keep the slice: the
+	// caller uses its memory again.
 	Put(ctx context.Context, rows []Row) (Result, error)
 	// Rows returns rows in the order of their time and ID. It keeps to p.Limit.
 	Rows(ctx context.Context, f Filter, p Page) (Rows, error)

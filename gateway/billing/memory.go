@@ -61,7 +61,7 @@ func (m *memory) Put(_ context.Context, rows []Row) (res Result, err error) {
 		res.Added++
 		m.ids[id] = struct{}{}
 		if bytes == nil {
-			bytes = make([]byte, 0, packedSize*(len(rows)-i))
+			bytes = make([]byte, 0, packedSize(rows[i:]))
 		}
 		start := len(bytes)
 		bytes = r.pack(bytes)

@@ -24,8 +24,14 @@ func (r *Row) id() rowID {
 	return rowID(sum[:])
 }
 
-// packedSize is about how many bytes a packed row has.
-const packedSize = 256
+// packedSize is about how many bytes rows have together when they are packed.
+func packedSize(rows []Row) (n int) {
+	const numbers = 40 // and the lengths of texts
+	for i := range rows {
+		n += int(rows[i].size()) - rowSize + numbers
+	}
+	return n
+}
 
 // texts are the texts of a row, its ID first, and numbers its numbers.
 func (r *Row) texts() [12]*string {

@@ -1,6 +1,7 @@
 package billing
 
 import (
+	"bytes"
 	"reflect"
 	"testing"
 	"time"
@@ -36,4 +37,32 @@ func TestPacked(t *testing.T) {
 			t.Fatalf("got %+v, want %+v", got, r)
 		}
 	})
+}
+
+// TestPackedSize holds that the place for rows is enough, and not much more.
+func TestPackedSize(t *testing.T) {
+	t.Parallel()
+	r := Row{ID: "DYFHSALCHM7Y2KXG4ALTQ6XGKF-1", Request: "req_whn3awpefvtq6b5nh2mcdc3z", Key: "app", Team: "search", Model: "gpt-5.5", Provider: "openai", Served: "gpt-5.5-2026",
+		Purpose: "answer", Input: 123456, Cached: 98304, Output: 12345, Reasoning: 10000, Nano: 987654321, Priced: true, PriceVersion: "0123456789ab", Tools: 3, Status: "ok", Took: 90 * time.Second}
+	if has, room := len(r.pack(nil)), packedSize([]Row{r}); has > room || room > has*5/4 {
+		t.Errorf("a row has %d bytes, and room for %d", has, room)
+	}
+}
+
+// TestPlain holds that a text is looked at as byte by byte, wherever the byte is that counts.
+func TestPlain(t *testing.T) {
+	t.Parallel()
+	for _, c := range []byte{0, 1, 0x7f, 0x80, 0xff} {
+		for size := range 20 {
+			for at := range size {
+				for _, rest := range []byte{1, 'a', 0x7f} {
+					b := bytes.Repeat([]byte{rest}, size)
+					b[at] = c
+					if got, want := isPlain(string(b)), c > 0 && c < 0x80; got != want {
+						t.Fatalf("isPlain(%q) is %v, want %v", b, got, want)
+					}
+				}
+			}
+		}
+	}
 }

@@ -36,13 +36,11 @@ type batch struct {
 	done  chan struct{} // closed when they are written
 }
 
-// newBatch makes a batch, with room for so many rows.
-func newBatch(rows int) *batch {
-	return &batch{rows: make([]Row, 0, min(rows, maxRoom)), done: make(chan struct{})}
-}
+// newBatch makes a batch whose rows have their place in some memory.
+func newBatch(rows []Row) *batch { return &batch{rows: rows, done: make(chan struct{})} }
 
 func newQueue(most, enough int64, room *backlog) *queue {
-	return &queue{most: most, enough: enough, room: room, wake: make(chan struct{}, 1), next: newBatch(0)}
+	return &queue{most: most, enough: enough, room: room, wake: make(chan struct{}, 1), next: newBatch(nil)}
 }
 
 func notify(c chan struct{}) {
@@ -125,7 +123,7 @@ func (q *queue) take() (next *batch, closed bool) {
 	defer q.mu.Unlock()
 	if len(q.next.rows)+len(q.next.notes) > 0 {
 		next = q.next
-		q.next = newBatch(len(next.rows)) // mostly as many follow
+		q.next = newBatch(q.room.room(len(next.rows))) // mostly as many follow
 	}
 	return next, q.closed
 }

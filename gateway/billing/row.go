@@ -145,8 +145,15 @@ func text(s string, most int) string {
 	return s
 }
 
-// isPlain reports whether a text is ASCII without NUL.
+// isPlain reports whether a text is ASCII without NUL. It looks at eight bytes at a time: each row has many texts.
 func isPlain(s string) bool {
+	const ones, tops = 0x0101010101010101, 0x8080808080808080
+	for ; len(s) >= 8; s = s[8:] {
+		word := uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 | uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
+		if (word|(word-ones))&tops != 0 { // a byte above 127, or one that is 0
+			return false
+		}
+	}
 	for i := range len(s) {
 		if s[i]-1 >= utf8.RuneSelf-1 {
 			return false

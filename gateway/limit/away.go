@@ -278,7 +278,7 @@ func (a *Away) alone(ctx context.Context, s *Set, id string, holds Holds) (*Leas
 	if v.Refusal != nil || err != nil {
 		return nil, v, err
 	}
-	return &Lease{ID: id, set: s, place: s.at(a.shared.now()), back: -1, local: lease, memory: local}, v, nil
+	return leaseAtRedis(id, s, s.at(a.shared.now()), atRedis{back: -1, local: lease, memory: local}), v, nil
 }
 
 // share is this gateway's part of the limits of a set. What it has used of its part already, the Redis may have been told since: then that is

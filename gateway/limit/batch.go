@@ -309,7 +309,8 @@ func (o *batch) takes(now int64, hold Amount) bool {
 
 // take lets a request have its part.
 func (o *batch) take(id string, now int64, h Holds) (*Lease, Verdict) {
-	l := &Lease{ID: id, set: o.pool.set, place: o.lease.place, batch: o, sure: true}
+	l := leaseAtRedis(id, o.pool.set, o.lease.place, atRedis{batch: o})
+	l.sure = true
 	o.requests--
 	o.running++
 	o.pool.running++

@@ -19,12 +19,16 @@ import (
 // largeLimits draws limits of which a batch may hold some, mostly. Hardly anything runs out of the rates: see TestBatchesRate.
 func largeLimits(t *rapid.T) []limit.Limit {
 	var out []limit.Limit
+	sizes := []int64{1000, 5000}
+	if rapid.Bool().Draw(t, "tight") { // a single limit like that is enough for no batch
+		sizes = []int64{40, 1000, 5000, 5000}
+	}
 	for _, scope := range []limit.Scope{key, team} {
 		for kind := limit.Requests; kind <= limit.Quota; kind++ {
 			if rapid.IntRange(0, 2).Draw(t, "has") == 0 {
 				continue
 			}
-			l := limit.Limit{Scope: scope, Kind: kind, Max: rapid.SampledFrom([]int64{40, 1000, 5000, 5000}).Draw(t, "max")}
+			l := limit.Limit{Scope: scope, Kind: kind, Max: rapid.SampledFrom(sizes).Draw(t, "max")}
 			switch {
 			case kind.IsRate():
 				l.Per = 31 * 24 * time.Hour

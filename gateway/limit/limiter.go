@@ -60,13 +60,6 @@ const (
 	kept = 48 * time.Hour
 )
 
-// atRedis is what a Shared keeps of a lease.
-type atRedis struct {
-	slots int64 // requests at a time
-	seen  int64 // when it was renewed last, by the Redis's clock, µs
-	steps int64 // how often it was to be extended: what the Redis does behind a later step is nothing
-}
-
 // Lease is what a request holds.
 type Lease struct {
 	// ID is the lease's own.
@@ -77,18 +70,35 @@ type Lease struct {
 	used  Amount // as it was renewed last
 	sure  bool   // that it was acquired
 	over  bool   // it was settled
-	atRedis
+	// holds are what it holds of limits in a Memory that are no rates. Of such a lease there is no atRedis.
+	holds []hold
+	*atRedis
+}
+
+// atRedis is what is known of a lease that is counted in a Redis, or was to be.
+type atRedis struct {
+	slots int64 // requests at a time
+	seen  int64 // when it was renewed last, by the Redis's clock, µs
+	steps int64 // how often it was to be extended: what the Redis does behind a later step is nothing
 	// back is how many requests rates get back at its end, below 0 how many they have not heard of, and floors what is left in each rate at least; nil for nothing.
 	back   int64
 	floors []int64
 	// batch is the one that it is part of, with its own hold; nil if it is alone.
 	batch *batch
 	own   Holds
-	// holds are what it holds of limits in a Memory that are no rates.
-	holds []hold
 	// local is the lease of the gateway's own share, in memory, where it was acquired while the Redis was away.
 	local  *Lease
 	memory *Memory
+}
+
+// leaseAtRedis makes a lease of a set at a place.
+func leaseAtRedis(id string, s *Set, p *place, at atRedis) *Lease {
+	l := &struct {
+		Lease
+		at atRedis
+	}{Lease{ID: id, set: s, place: p}, at}
+	l.atRedis = &l.at
+	return &l.Lease
 }
 
 // floor is what is left at least in a rate when the lease gives back.

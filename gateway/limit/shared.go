@@ -305,7 +305,7 @@ func (s *Shared) acquire(ctx context.Context, set *Set, id string, w want) (*Lea
 		}
 		r, err := s.run(ctx, set, c)
 		if err != nil {
-			return &Lease{ID: id, set: set, place: p, atRedis: atRedis{slots: w.slots}}, Verdict{}, seen{}, err
+			return leaseAtRedis(id, set, p, atRedis{slots: w.slots}), Verdict{}, seen{}, err
 		}
 		now := seen{r.pairs, r.now}
 		switch r.word {
@@ -320,7 +320,9 @@ func (s *Shared) acquire(ctx context.Context, set *Set, id string, w want) (*Lea
 			return nil, set.judge(r.pairs, p, r.now, func(i int) int64 { return w.of(set.limits[i].Kind) }, false), now, nil
 		default:
 			v := set.judge(r.pairs, p, r.now, func(int) int64 { return 0 }, true)
-			return &Lease{ID: id, set: set, place: p, held: w.Hold.Tokens, used: w.Used, sure: true, atRedis: atRedis{slots: w.slots, seen: r.now}}, v, now, nil
+			l := leaseAtRedis(id, set, p, atRedis{slots: w.slots, seen: r.now})
+			l.held, l.used, l.sure = w.Hold.Tokens, w.Used, true
+			return l, v, now, nil
 		}
 	}
 }
