@@ -10,7 +10,6 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -22,6 +21,7 @@ import (
 	"github.com/callgate/callgate/gateway"
 	"github.com/callgate/callgate/gateway/chain"
 	"github.com/callgate/callgate/gateway/config"
+	"github.com/callgate/callgate/internal/resident"
 	"github.com/callgate/callgate/plugins"
 	"github.com/callgate/callgate/plugins/builtin"
 	"github.com/callgate/callgate/plugins/folder"
@@ -226,7 +226,7 @@ func (p *parsers) load(ctx context.Context, strict bool) (err error) {
 		return err
 	}
 	if slices.ContainsFunc(p.host.Modules(), func(m plugins.ModuleInfo) bool { return m.Code != plugins.CodeShared }) {
-		debug.FreeOSMemory() // loading takes more than serving
+		resident.Release() // loading takes more than serving
 	}
 	return nil
 }

@@ -1,0 +1,2 @@
+// Package resident keeps small what a process has in memory.
+package resident
