@@ -161,10 +161,7 @@ func New(o Options) (*Console, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	written, err := newPages(&o)
-	if err != nil {
-		return nil, err
-	}
+	written := newPages(&o)
 	if o.Now == nil {
 		o.Now = time.Now
 	}

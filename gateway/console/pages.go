@@ -13,35 +13,32 @@ import (
 
 // pages writes pages.
 type pages struct {
-	templates map[string]*template.Template
+	templates func() (templates, error)
 	version   string
 	menu      []link
 	log       *slog.Logger
 }
 
-// templatesByTime are the templates of all consoles whose clock is the machine's. They are read once:
-// with every configuration a console is made anew.
-var templatesByTime = sync.OnceValues(func() (map[string]*template.Template, error) { //nolint:gochecknoglobals // read once
-	return readTemplates(time.Now)
-})
+// templatesByTime are the templates of all consoles whose clock is the machine's. They are read once: with every
+// configuration a console is made anew.
+var templatesByTime = sync.OnceValues(func() (templates, error) { return readTemplates(time.Now) }) //nolint:gochecknoglobals // read once
 
 // newPages returns the pages of a console, whose clock is the machine's if the options have none. The
-// menu is empty.
-func newPages(o *Options) (*pages, error) {
+// menu is empty. The templates are read for the first page: most gateways start without anybody who looks at one.
+func newPages(o *Options) *pages {
 	read := templatesByTime
 	if o.Now != nil {
-		read = func() (map[string]*template.Template, error) { return readTemplates(o.Now) }
+		read = sync.OnceValues(func() (templates, error) { return readTemplates(o.Now) })
 	}
-	templates, err := read()
-	if err != nil {
-		return nil, err
-	}
-	return &pages{templates: templates, version: cmp.Or(o.Version, "unknown version"), log: o.Log}, nil
+	return &pages{templates: read, version: cmp.Or(o.Version, "unknown version"), log: o.Log}
 }
 
+// templates are those of pages, by name.
+type templates map[string]*template.Template
+
 // readTemplates reads the templates of all pages. now is the clock.
-func readTemplates(now func() time.Time) (map[string]*template.Template, error) {
-	all := map[string]*template.Template{}
+func readTemplates(now func() time.Time) (templates, error) {
+	all := templates{}
 	for _, name := range []string{"story", "requests", "request", "content", "upstreams", "plugins", "tools", "keys", "rollouts", "quality", "caches", "playground", "refused"} {
 		read, err := template.New("layout.html").Funcs(functions(now)).ParseFS(files, "pages/layout.html", "pages/"+name+".html")
 		if err != nil {
@@ -96,8 +93,12 @@ type page struct {
 // show writes a page, whole or not at all.
 func (p *pages) show(w http.ResponseWriter, status int, name string, of page) error {
 	of.Version, of.Menu = p.version, p.menu
+	all, err := p.templates()
+	if err != nil {
+		return err
+	}
 	var b bytes.Buffer
-	if err := p.templates[name].Execute(&b, of); err != nil {
+	if err := all[name].Execute(&b, of); err != nil {
 		return err
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
