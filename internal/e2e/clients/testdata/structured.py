@@ -45,13 +45,19 @@ def anthropic(url, model):
     return client.messages.parse(model=model, max_tokens=500, messages=MESSAGES, output_format=Weather).parsed_output
 
 
+@functools.cache
+def pydantic_provider(url):
+    from pydantic_ai.providers.openai import OpenAIProvider
+
+    return OpenAIProvider(base_url=url + "/v1", api_key="none")
+
+
 def pydantic_ai(url, model):
     from pydantic_ai import Agent, NativeOutput
     from pydantic_ai.models.openai import OpenAIChatModel
-    from pydantic_ai.providers.openai import OpenAIProvider
 
     agent = Agent(
-        OpenAIChatModel(model, provider=OpenAIProvider(base_url=url + "/v1", api_key="none")),
+        OpenAIChatModel(model, provider=pydantic_provider(url)),
         output_type=NativeOutput(Weather),
         retries=0,
     )
