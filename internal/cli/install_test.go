@@ -39,7 +39,7 @@ func goInstall(t *testing.T) *installed {
 	if err := os.WriteFile(file, overlay, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-overlay", file, "-o", program, "../../cmd/callgate").CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-ldflags=-s -w", "-overlay", file, "-o", program, "../../cmd/callgate").CombinedOutput(); err != nil {
 		t.Fatalf("go build: %v\n%s", err, out)
 	}
 	goCache, err := exec.CommandContext(t.Context(), "go", "env", "GOCACHE").Output()

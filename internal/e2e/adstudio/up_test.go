@@ -18,7 +18,7 @@ import (
 func TestUp(t *testing.T) {
 	t.Parallel()
 	program := filepath.Join(t.TempDir(), "adstudio.exe")
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", program, ".")
+	build := exec.CommandContext(t.Context(), "go", "build", "-ldflags=-s -w", "-o", program, ".")
 	build.Dir = example
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
