@@ -1,5 +1,6 @@
 """OpenAI's SDK for Python; see run.py."""
 
+import functools
 import json
 
 import openai
@@ -40,12 +41,17 @@ def chunks(client, request):
     return ChatCompletionMessage.model_validate(message), finish, usage, stream.response.headers.get("x-request-id")
 
 
+@functools.cache
+def client_of(base_url):
+    return OpenAI(base_url=base_url, api_key="none")
+
+
 MODES = {"whole": whole, "helper": helper, "chunks": chunks}
 
 
 def play(job, max_turns):
     """Yields what the app got, turn by turn, and answers the calls of each."""
-    client = OpenAI(base_url=job["base_url"], api_key="none")
+    client = client_of(job["base_url"])
     messages = job["messages"]
     for turn in range(max_turns):
         request = {"model": job["model"], "messages": messages, "tools": job["tools"]}
