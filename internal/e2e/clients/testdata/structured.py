@@ -38,11 +38,15 @@ def responses(url, model):
     return openai(url).responses.parse(model=model, input=PROMPT, text_format=Weather, store=False).output_parsed
 
 
-def anthropic(url, model):
+@functools.cache
+def anthropic_client(url):
     from anthropic import Anthropic
 
-    client = Anthropic(base_url=url, api_key="none", max_retries=0)
-    return client.messages.parse(model=model, max_tokens=500, messages=MESSAGES, output_format=Weather).parsed_output
+    return Anthropic(base_url=url, api_key="none", max_retries=0)
+
+
+def anthropic(url, model):
+    return anthropic_client(url).messages.parse(model=model, max_tokens=500, messages=MESSAGES, output_format=Weather).parsed_output
 
 
 @functools.cache
