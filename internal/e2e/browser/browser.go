@@ -68,6 +68,8 @@ func New(t *testing.T) context.Context {
 		"disable-background-networking", "disable-component-update", "disable-sync", "disable-extensions", "disable-dev-shm-usage", "mute-audio", "hide-scrollbars"} {
 		options = append(options, chromedp.Flag(flag, true))
 	}
+	// The list below the address bar is a page of its own in each tab, which costs as much as ours.
+	options = append(options, chromedp.Flag("disable-features", "WebUIOmniboxPopup,WebUIOmniboxAimPopup,WebUIOmniboxFullPopup"))
 	allocator, end := chromedp.NewExecAllocator(context.WithoutCancel(t.Context()), options...)
 	ctx, cancel := chromedp.NewContext(allocator)
 	t.Cleanup(func() {
