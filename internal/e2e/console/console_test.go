@@ -106,7 +106,7 @@ func keyboardAlone(t *testing.T, v *browser.Tab) {
 	v.TabTo("calls") // what is long can be scrolled
 	many := strings.Repeat(`<tool_call>{"name": "get_weather", "arguments": {"city": "Oslo"}}</tool_call>`, 30)
 	v.Do(chromedp.SetValue(chromedp.CSS("#text"), many), chromedp.Submit(chromedp.CSS("#play")))
-	v.Wait(`document.getElementById('calls')?.textContent.split('get_weather').length > 30`)
+	v.Wait(`document.readyState === 'complete' && document.getElementById('calls')?.textContent.split('get_weather').length > 30`)
 	if !browser.Value[bool](v, `document.getElementById('calls').clientHeight < 500 && document.getElementById('calls').scrollHeight > 1000`) {
 		t.Error("got 30 calls in a box that grows with them, want one that scrolls")
 	}
