@@ -212,6 +212,10 @@ func (c *Chain) Marked() bool { return c.machine.text.out.marked }
 // Parsing reports whether a parser reads the text at present.
 func (c *Chain) Parsing() bool { return c.machine.region != nil && c.machine.region.reading != nil }
 
+// Showing reports whether a parser reads the text at present, and something of what it read has been
+// given out. Until then it may give all of the text back.
+func (c *Chain) Showing() bool { return c.Parsing() && c.machine.region.reading.shown }
+
 // Feed reads the next piece of text. The events are valid until the next call.
 func (c *Chain) Feed(ctx context.Context, text []byte) []abi.Event {
 	c.take(text)

@@ -20,6 +20,7 @@ type choice struct {
 	events  []abi.Event // not given on yet
 	in      []byte      // text that the events are about, while frames wait
 	changed bool        // what goes on differs from what came
+	called  bool        // a call of the upstream's own came, which does not wait behind a parser
 	done    bool        // the chain is finished
 	late    bool        // the stream ended and no finish reason had come
 	renamed bool        // the finish reason "stop" has to become "tool_calls"
@@ -77,7 +78,7 @@ func (c *choice) finish(ctx context.Context, reason string) {
 
 // differs reports whether the events are anything but the text that came in.
 func (c *choice) differs() bool {
-	if c.chain.Parsing() {
+	if c.chain.Showing() || c.called && c.chain.Parsing() {
 		return true
 	}
 	in := c.in

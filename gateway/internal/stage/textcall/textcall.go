@@ -195,6 +195,7 @@ func (s *stage) read(f *wire.Frame, place int) {
 	if p.Thinks {
 		c.chain.Split()
 	}
+	c.called = c.called || !p.Calls.IsNull(f.Data)
 	text, ok := f.Text(place)
 	if len(text) == 0 && !p.Calls.IsNull(f.Data) && !c.changed && c.chain.Settle() {
 		c.in, c.events = c.in[:0], c.events[:0] // the upstream's own calls do not wait behind white space
