@@ -2,7 +2,6 @@ package wire
 
 import (
 	"bytes"
-	"slices"
 	"sync"
 )
 
@@ -111,30 +110,6 @@ func (f *Frame) Usage() []byte {
 		}
 	}
 	return nil
-}
-
-// HideUsage puts null in the place of the upstream's count of tokens. It is for a frame of a
-// stream into which nothing was put yet.
-func (f *Frame) HideUsage() {
-	if f.Usage() == nil {
-		return
-	}
-	var edits []Edit
-	for _, at := range [...]Span{f.usage, f.inner} {
-		if !at.IsNull(f.Data) {
-			edits = append(edits, Edit{At: at, With: []byte("null")})
-		}
-	}
-	from, before, after, data := originsSize(f.Raw), dataBefore, dataAfter, Splice(f.Data, edits)
-	if at := bytes.Index(f.Raw[from:], f.Data); at >= 0 {
-		before, after = f.Raw[from:from+at], f.Raw[from+at+len(f.Data):]
-	} else { // the data came on several lines
-		data = bytes.ReplaceAll(data, []byte{'\n'}, []byte{' '})
-	}
-	f.Raw = slices.Concat(f.Raw[:from], before, data, after)
-	at := from + len(before)
-	f.Data = f.Raw[at : at+len(data) : at+len(data)]
-	f.shape, f.looked = nil, false
 }
 
 // Failed reports whether the frame is an error in the place of a chunk.

@@ -1,5 +1,5 @@
 // Package meter is the stage that tells a request's [gateway.Meter] what each attempt has used, and
-// hides the usage that a client of a stream has not asked for.
+// leaves out the chunk of a stream's usage that only the gateway has asked for.
 package meter
 
 import (
@@ -86,12 +86,9 @@ func (s *stage) Frame(f *wire.Frame, next gateway.Sink) error {
 	if s.came += n; n > 0 && !f.Whole { // a whole answer has ended, and what is held for it is settled at once
 		s.meter.Came(n)
 	}
-	if s.hides && !f.Whole && f.IsChunk() && f.Usage() != nil {
-		if len(f.Choices()) == 0 {
-			f.Free()
-			return nil
-		}
-		f.HideUsage()
+	if s.hides && !f.Whole && f.IsChunk() && len(f.Choices()) == 0 && f.Usage() != nil {
+		f.Free()
+		return nil
 	}
 	next.Put(f)
 	return nil
