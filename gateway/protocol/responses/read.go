@@ -264,11 +264,34 @@ func (r *reader) readContent(b *body) {
 		r.machine.say(messageItem, textPartKind, clean(inner(b.content)), b.logprobs)
 	case isArray(b.content):
 		wire.Elements(b.content, 0, func(_ int, v wire.Span) bool {
-			if text := object(v.Of(b.content)).get("text"); isString(text) {
-				r.machine.say(messageItem, textPartKind, clean(inner(text)), nil)
+			part := object(v.Of(b.content))
+			if thought := part.get("thinking"); thought != nil { // Mistral's
+				r.readThought(thought)
+			} else {
+				r.sayText(messageItem, part)
 			}
 			return true
 		})
+	}
+}
+
+// readThought takes a thought that stands in a content: a text, or a list of parts.
+func (r *reader) readThought(thought []byte) {
+	switch {
+	case isString(thought):
+		r.machine.say(reasoningItem, textPartKind, clean(inner(thought)), nil)
+	case isArray(thought):
+		wire.Elements(thought, 0, func(_ int, v wire.Span) bool {
+			r.sayText(reasoningItem, v.Of(thought))
+			return true
+		})
+	}
+}
+
+// sayText takes a part's text, if it has one.
+func (r *reader) sayText(kind itemKind, part object) {
+	if text := part.get("text"); isString(text) {
+		r.machine.say(kind, textPartKind, clean(inner(text)), nil)
 	}
 }
 
