@@ -66,6 +66,14 @@ func Read(h http.Header, body []byte, now time.Time) Report {
 	names := append(texts(inner["status"], meta["error_type"], outer["error_type"], outer["status"]), r.Codes...)
 	said := marks.Replace(strings.ToLower(strings.Join(names, "|")))
 	r.Message = cmp.Or(text(inner["message"]), text(outer["error"]), text(outer["message"]), text(outer["detail"]))
+	if raw := meta["raw"]; r.Message == wrapper {
+		if s := text(raw); s != "" {
+			raw = []byte(s)
+		}
+		if own := cmp.Or(Read(nil, raw, now).Message, text(meta["raw"])); own != "" {
+			r.Message += ": " + own
+		}
+	}
 	r.Overloaded = strings.Contains(said, "overloaded")
 	r.Moderated = len(meta["flagged_input"]) > 0 || slices.ContainsFunc(filters, func(part string) bool { return strings.Contains(said, part) })
 	for _, w := range words {
@@ -87,6 +95,10 @@ func Read(h http.Header, body []byte, now time.Time) Report {
 	}
 	return r
 }
+
+// wrapper is what OpenRouter says of an error of the provider behind it, whose own words it has in
+// metadata.raw, in whatever form.
+const wrapper = "Provider returned error"
 
 // maxExcerpt is how many bytes of an upstream's message are quoted.
 const maxExcerpt = 300
