@@ -27,11 +27,11 @@ type stage struct {
 }
 
 func (s *stage) Frame(f *wire.Frame, next gateway.Sink) error {
+	if u := f.Usage(); u != nil { // OpenRouter has it beside an error too, and bills it
+		s.outcome.Usage = s.outcome.Usage.Then(usage.Read(u))
+	}
 	if f.Failed() {
 		return s.attempt.Failure(f)
-	}
-	if u := f.Usage(); u != nil {
-		s.outcome.Usage = s.outcome.Usage.Then(usage.Read(u))
 	}
 	for i := range f.Choices() {
 		c := &f.Choices()[i]
