@@ -65,15 +65,7 @@ func Read(h http.Header, body []byte, now time.Time) Report {
 	r.Codes = texts(inner["code"], inner["type"], outer["code"], outer["type"])
 	names := append(texts(inner["status"], meta["error_type"], outer["error_type"], outer["status"]), r.Codes...)
 	said := marks.Replace(strings.ToLower(strings.Join(names, "|")))
-	r.Message = cmp.Or(text(inner["message"]), text(outer["error"]), text(outer["message"]), text(outer["detail"]))
-	if raw := meta["raw"]; r.Message == wrapper {
-		if s := text(raw); s != "" {
-			raw = []byte(s)
-		}
-		if own := cmp.Or(Read(nil, raw, now).Message, text(meta["raw"])); own != "" {
-			r.Message += ": " + own
-		}
-	}
+	r.Message = message(outer, inner, meta)
 	r.Overloaded = strings.Contains(said, "overloaded")
 	r.Moderated = len(meta["flagged_input"]) > 0 || slices.ContainsFunc(filters, func(part string) bool { return strings.Contains(said, part) })
 	for _, w := range words {
@@ -97,8 +89,26 @@ func Read(h http.Header, body []byte, now time.Time) Report {
 }
 
 // wrapper is what OpenRouter says of an error of the provider behind it, whose own words it has in
-// metadata.raw, in whatever form.
+// metadata.raw: a body as a string or as it is, or words alone.
 const wrapper = "Provider returned error"
+
+// message is what an error says, in the form of whoever wrote it.
+func message(outer, inner, meta object) string {
+	said := cmp.Or(text(inner["message"]), text(outer["error"]), text(outer["message"]), text(outer["detail"]))
+	raw := meta["raw"]
+	if said != wrapper || len(raw) == 0 {
+		return said
+	}
+	words := text(raw)
+	if words != "" {
+		raw = json.RawMessage(words)
+	}
+	behind := parse(raw)
+	if own := cmp.Or(message(behind, parse(behind["error"]), nil), words); own != "" {
+		return said + ": " + own
+	}
+	return said
+}
 
 // maxExcerpt is how many bytes of an upstream's message are quoted.
 const maxExcerpt = 300
