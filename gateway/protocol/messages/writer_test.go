@@ -119,7 +119,7 @@ func TestWriter(t *testing.T) {
 			`[{"type":"text","text":"a"},{"type":"text","text":"b","citations":[{"type":"char_location"}]},{"type":"text","text":"\n"},{"type":"text","text":"c"}] end_turn`},
 		"a citation behind a call": {"", []string{call(0, "c", "f", `{}`), delta(`{"provider_specific_fields":{"citations":[{"type":"char_location"}]}}`), delta(`{"content":"b"}`), end("tool_calls", "")},
 			`[{"type":"tool_use","id":"c","name":"f","input":{}},{"type":"text","text":"b","citations":[{"type":"char_location"}]}] tool_use`},
-		"a compaction": {"", []string{delta(`{"provider_specific_fields":{"blocks":[{"type":"compaction","content":"x"}]}}`), end("stop", `,"native_finish_reason":"compaction"`)}, `[{"type":"compaction"}] compaction`},
+		"a compaction": {"", []string{delta(`{"provider_specific_fields":{"blocks":[{"type":"compaction","content":"x"}]}}`), end("stop", `,"native_finish_reason":"compaction"`)}, `[{"type":"compaction","content":"x"}] compaction`},
 		"content in parts": {thinks, []string{delta(`{"content":[{"type":"thinking","thinking":[{"type":"text","text":"hm"}]}]}`), delta(`{"content":[{"type":"text","text":"x"}]}`), end("stop", "")},
 			`[{"type":"thinking","thinking":"hm","signature":"Y2FsbGdhdGUvbXNnX2MxOjA="},{"type":"text","text":"x"}] end_turn`},
 		"a second choice": {"", []string{strings.Replace(delta(`{"content":"x"}`), `"index":0`, `"index":1`, 1), delta(`{"content":"y"}`), end("stop", "")}, `[{"type":"text","text":"y"}] end_turn`},
