@@ -20,6 +20,7 @@ type ending struct {
 	container []byte // Anthropic's own members, as they came
 	management,
 	details []byte
+	others []byte // further members of a message, each with a comma in front, where the upstream speaks the Messages API
 }
 
 // read takes what a choice says of its end. data is its frame's.
@@ -38,6 +39,15 @@ func (e *ending) read(choice, data []byte) {
 			e.details = bytes.Clone(v)
 		}
 	})
+	if v := find(data, "stop_details"); isObject(v) {
+		e.details = bytes.Clone(v)
+	}
+	e.others = e.others[:0]
+	members(data, func(name string, v value) {
+		if !readMembers[name] {
+			e.others = appendLine(append(wire.AppendQuoted(append(e.others, ','), name), ':'), v)
+		}
+	})
 	if e.tier = text(find(data, "service_tier")); e.tier == "default" {
 		e.tier = "standard"
 	}
@@ -48,6 +58,10 @@ func (e *ending) read(choice, data []byte) {
 		e.management = appendLine(nil, v)
 	}
 }
+
+// readMembers are the members of a chunk that are read, or OpenAI's alone.
+var readMembers = protocol.NamesOf("id", "object", "created", "model", "choices", "usage", "service_tier", "system_fingerprint", "error", "execution",
+	"container", "context_management", "stop_details")
 
 // isCut reports whether the answer ended where there was no more room.
 func (e *ending) isCut() bool { return gateway.CutBy(e.finish) == "length" }
