@@ -92,7 +92,7 @@ func TestRecorded(t *testing.T) {
 					t.Errorf("got the answer\n%s\nwant\n%s", inLines(got), inLines(want))
 				}
 
-				chat := ""
+				var chat string
 				sent, r = u.exchange(g, protocol, "", ofModel(t, request, "chat/"))
 				if r.status == http.StatusOK {
 					chat = lines(t, sent) + "warnings: " + r.header.Get("x-callgate-warnings") + "\n"

@@ -106,10 +106,8 @@ func (o *openBlocks) delta(index int, v value) error {
 		o.think(b, get(v, "thinking"))
 	case kind == "signature_delta" && b.kind == "thinking":
 		o.sign(b, get(v, "signature"))
-	case kind == "input_json_delta" && b.kind == "tool_use":
-		o.arguments(b, get(v, "partial_json"))
 	case kind == "input_json_delta":
-		o.append(b, &b.input, get(v, "partial_json"))
+		o.arguments(b, get(v, "partial_json"))
 	case kind == "citations_delta":
 		o.out.cite(arrayOf(get(v, "citation")))
 	case kind == "compaction_delta" && b.kind == "compaction":
@@ -217,8 +215,12 @@ func (o *openBlocks) condense(b *block, delta value) {
 
 func (o *openBlocks) sign(b *block, v value) { o.append(b, &b.signature, v) }
 
-// arguments writes a fragment of a call's arguments as it came.
+// arguments writes a fragment of a call's arguments as it came, and keeps those of other blocks.
 func (o *openBlocks) arguments(b *block, v value) {
+	if b.kind != "tool_use" {
+		o.append(b, &b.input, v)
+		return
+	}
 	if len(inner(v)) > 0 {
 		b.fed = true
 		o.out.emit("tool_calls", arrayOf(call(digits(b.call), nil, nil, v)))
