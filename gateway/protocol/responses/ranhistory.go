@@ -13,6 +13,9 @@ import (
 func (t *translation) addRan(item object, kind, place string) error {
 	switch kind {
 	case mcpList:
+		if !t.tools.serves {
+			t.remarks.warn("item_dropped", kind)
+		}
 		if t.ownTools.listed == nil {
 			t.ownTools.listed = map[string]bool{}
 		}
