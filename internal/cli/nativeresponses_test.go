@@ -18,6 +18,7 @@ type nativeUpstream struct {
 	bodies map[string][]string // by path
 	output string              // the items that it answers with
 	status int                 // of /responses, if it is an error
+	plain  bool                // the model does not reason
 }
 
 const (
@@ -40,6 +41,12 @@ func (u *nativeUpstream) serve(w http.ResponseWriter, r received) {
 		w.Header().Set("content-type", "application/json")
 		w.WriteHeader(u.status)
 		io.WriteString(w, `{"error":{"message":"No such thing.","type":"invalid_request_error","param":null,"code":null}}`)
+		return
+	}
+	if u.plain && strings.Contains(r.body, "reasoning.encrypted_content") {
+		w.Header().Set("content-type", "application/json")
+		w.WriteHeader(http.StatusBadRequest)
+		io.WriteString(w, `{"error":{"message":"Encrypted content is not supported with this model.","type":"invalid_request_error","param":"include","code":null}}`)
 		return
 	}
 	whole := func(status, output, usage string) string {
@@ -370,5 +377,33 @@ func TestReasoningAcrossProtocols(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// TestResponsesNativeWithoutReasoning has a model that refuses what the gateway includes: it is asked again without,
+// and the next time at once. What a client includes itself is the client's.
+func TestResponsesNativeWithoutReasoning(t *testing.T) {
+	t.Parallel()
+	for _, stream := range []bool{false, true} {
+		t.Run(fmt.Sprint(stream), func(t *testing.T) {
+			t.Parallel()
+			u, g := newNative(t, "")
+			u.plain = true
+			const sent = `"input":"x"`
+			for i, asked := range []int{2, 3} {
+				body := fmt.Sprintf(`{"model":"m",%s,"stream":%v}`, sent, stream)
+				_, r := g.judged(t, body, stream)
+				if got := len(u.bodies["/v1/responses"]); got != asked {
+					t.Errorf("request %d: got %d requests upstream so far, want %d", i, got, asked)
+				}
+				if said := r.header.Get("x-callgate-warnings") + r.body; !strings.Contains(said, "encrypted_reasoning_not_asked") {
+					t.Errorf("got no warning in %s", said)
+				}
+			}
+			r := g.do(g.request("POST", "/v1/responses", fmt.Sprintf(`{"model":"m",%s,"stream":%v,"include":["reasoning.encrypted_content"]}`, sent, stream)))
+			if r.status != http.StatusBadRequest || !strings.Contains(r.body, "Encrypted content is not supported") {
+				t.Errorf("got status %d: %s", r.status, r.body)
+			}
+		})
 	}
 }

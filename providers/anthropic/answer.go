@@ -9,9 +9,10 @@ import (
 )
 
 // finishReasons are Anthropic's stop reasons in OpenAI's words. A turn that was
-// paused so that the client sends it back to go on has stopped for OpenAI's clients.
+// paused so that the client sends it back to go on, perhaps behind a compaction, has
+// stopped for OpenAI's clients.
 var finishReasons = map[string]string{
-	"end_turn": "stop", "stop_sequence": "stop", "pause_turn": "stop",
+	"end_turn": "stop", "stop_sequence": "stop", "pause_turn": "stop", "compaction": "stop",
 	"tool_use":   "tool_calls",
 	"max_tokens": "length", "model_context_window_exceeded": "length",
 	"refusal": "content_filter",
@@ -93,7 +94,7 @@ func (e *ending) set(o *object, calls int, w *warnings) {
 	case finish == "tool_calls" && calls == 0:
 		w.add("stop_reason", "tool_use_without_call")
 		finish = "stop"
-	case own == "pause_turn":
+	case own == "pause_turn", own == "compaction":
 		w.add("stop_reason", own)
 	}
 	o.setString("finish_reason", finish)
@@ -133,6 +134,16 @@ func (e *extras) add(o value, translated map[string]bool, w *warnings) {
 		}
 		return nil
 	})
+}
+
+// get is a member of one of them, nil for none.
+func (e extras) get(name, member string) value {
+	for _, f := range e {
+		if f.name == name {
+			return get(f.v, member)
+		}
+	}
+	return nil
 }
 
 func (e extras) set(o *object) {

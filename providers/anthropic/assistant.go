@@ -11,7 +11,7 @@ import (
 // call's function.
 var (
 	assistantFields = set("role", "content", "cache_control", "tool_calls", "refusal", "thinking_blocks", "function_call")
-	callFields      = set("id", "type", "function", "index", "cache_control")
+	callFields      = set("id", "type", "function", "index", "caller", "cache_control")
 	functionFields  = set("name", "arguments")
 )
 
@@ -118,6 +118,7 @@ func (p parts) readCall(place string, m map[string]value, to *blocks) error {
 	to.set("id", m["id"])
 	to.set("name", function["name"])
 	to.set("input", input)
+	to.set("caller", m["caller"])
 	to.set("cache_control", m["cache_control"])
 	to.close()
 	return nil

@@ -16,10 +16,11 @@ type block struct {
 	start value // as it began, for a kind that is kept; of a call its input
 	call  int   // a call's index in OpenAI's counting
 
-	fed                        bool   // a call's arguments have begun to come
-	thinking, signature, input []byte // what came in pieces, as it stood between the quotes
-	size                       int    // bytes kept
-	lost                       bool   // it was too much to keep
+	fed                        bool    // a call's arguments have begun to come
+	thinking, signature, input []byte  // what came in pieces, as it stood between the quotes
+	given                      []field // what came whole for a member
+	size                       int     // bytes kept
+	lost                       bool    // it was too much to keep
 }
 
 // openBlocks are the blocks of a stream that are open, and what their calls are still owed.
@@ -29,6 +30,7 @@ type openBlocks struct {
 
 	blocks map[int]*block // by Anthropic's index
 	kept   int            // bytes that they hold
+	last   string         // the kind of the latest
 	calls  int            // so far; the next call's index
 	owed   []int          // calls that ended without arguments
 }
@@ -43,7 +45,7 @@ func (o *openBlocks) add(index int, b *block) error {
 	if o.blocks == nil {
 		o.blocks = map[int]*block{}
 	}
-	o.blocks[index] = b
+	o.blocks[index], o.last = b, b.kind
 	o.out.content = true
 	return nil
 }
@@ -51,18 +53,21 @@ func (o *openBlocks) add(index int, b *block) error {
 // start begins a block. What it holds already counts as its first delta, except
 // for a call's input: that is given when no other comes.
 func (o *openBlocks) start(index int, v value) error {
-	b := &block{kind: text(get(v, "type"))}
+	b, before := &block{kind: text(get(v, "type"))}, o.last
 	if err := o.add(index, b); err != nil {
 		return err
 	}
 	switch b.kind {
 	case "text":
+		if before == "text" && o.out.native { // elsewhere texts are one, but here citations are of one of them
+			o.out.own("begins", value(`"text"`))
+		}
 		o.out.text(get(v, "text"))
 		o.out.cite(get(v, "citations"))
 	case "tool_use":
 		b.start, b.call = clone(get(v, "input")), o.calls
 		o.calls++
-		o.out.emit("tool_calls", arrayOf(call(digits(b.call), get(v, "id"), get(v, "name"), value(`""`))))
+		o.out.emit("tool_calls", arrayOf(calledBy(call(digits(b.call), get(v, "id"), get(v, "name"), value(`""`)), get(v, "caller"), o.out.native)))
 	case "thinking":
 		o.keepStart(b, v)
 		o.think(b, get(v, "thinking"))
@@ -101,12 +106,12 @@ func (o *openBlocks) delta(index int, v value) error {
 		o.think(b, get(v, "thinking"))
 	case kind == "signature_delta" && b.kind == "thinking":
 		o.sign(b, get(v, "signature"))
-	case kind == "input_json_delta" && b.kind == "tool_use":
-		o.arguments(b, get(v, "partial_json"))
 	case kind == "input_json_delta":
-		o.append(b, &b.input, get(v, "partial_json"))
+		o.arguments(b, get(v, "partial_json"))
 	case kind == "citations_delta":
 		o.out.cite(arrayOf(get(v, "citation")))
+	case kind == "compaction_delta" && b.kind == "compaction":
+		o.condense(b, v)
 	default:
 		o.warnings.add("delta", kind)
 		o.out.own("deltas", arrayOf(compact(v)))
@@ -198,10 +203,24 @@ func (o *openBlocks) think(b *block, v value) {
 	}
 }
 
+// condense takes what the delta of a compaction gives, which comes whole.
+func (o *openBlocks) condense(b *block, delta value) {
+	_ = members(delta, func(name string, v value) error {
+		if name != "type" && o.keep(b, len(v)) {
+			b.given = append(b.given, field{name, compact(v)})
+		}
+		return nil
+	})
+}
+
 func (o *openBlocks) sign(b *block, v value) { o.append(b, &b.signature, v) }
 
-// arguments writes a fragment of a call's arguments as it came.
+// arguments writes a fragment of a call's arguments as it came, and keeps those of other blocks.
 func (o *openBlocks) arguments(b *block, v value) {
+	if b.kind != "tool_use" {
+		o.append(b, &b.input, v)
+		return
+	}
 	if len(inner(v)) > 0 {
 		b.fed = true
 		o.out.emit("tool_calls", arrayOf(call(digits(b.call), nil, nil, v)))
@@ -210,7 +229,7 @@ func (o *openBlocks) arguments(b *block, v value) {
 
 // joined is a kept block as a whole answer would hold it, with what came in pieces.
 func (b *block) joined() value {
-	var pieces []field
+	pieces := b.given
 	if b.kind == "thinking" {
 		pieces = append(pieces, field{"type", quote(b.kind)}, field{"thinking", outer(b.thinking)})
 	}

@@ -32,7 +32,7 @@ func (p *Provider) Chat(ctx context.Context, model string, req *gateway.Request)
 	now := time.Now().Unix()
 	if resp.Stream != nil {
 		s := &stream{p: p, header: resp.Header, withheld: resp.Withheld, upstream: resp.Stream, warnings: ask.warnings,
-			chunks: chunks{created: now, model: ask.model, withUsage: ask.usage}}
+			chunks: chunks{created: now, model: ask.model, withUsage: ask.usage, native: ask.native}}
 		s.decoder = newDecoder(&s.chunks, &s.warnings)
 		return s, nil
 	}

@@ -12,6 +12,7 @@ type chunks struct {
 	created   int64
 	model     string // that was asked for
 	withUsage bool
+	native    bool // the client speaks the Messages API
 
 	frames  []gateway.Frame // made and not given out yet
 	head    object          // what every chunk begins with; empty until the first is written

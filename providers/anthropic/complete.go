@@ -88,7 +88,7 @@ func (c *completion) add(index int, v value, cut bool) {
 			c.warnings.add("cut", "tool_calls")
 			input = nil
 		}
-		c.calls.add(call(nil, m["id"], m["name"], quote(input)))
+		c.calls.add(calledBy(call(nil, m["id"], m["name"], quote(input)), m["caller"], false))
 		c.count++
 	default:
 		c.warnings.add("block", kind)
@@ -149,6 +149,17 @@ func call(index, id, name, arguments value) value {
 		o.setString("type", "function")
 	}
 	o.set("function", function.close())
+	return o.close()
+}
+
+// calledBy adds to an entry of tool_calls who has called, where that is a tool of Anthropic's: the API
+// needs it back. That it was the model itself only the API's own clients are told.
+func calledBy(entry, caller value, always bool) value {
+	if !isObject(caller) || !always && text(get(caller, "type")) == "direct" {
+		return entry
+	}
+	o := object(entry[:len(entry)-1])
+	o.set("caller", compact(caller))
 	return o.close()
 }
 

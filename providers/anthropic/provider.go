@@ -14,9 +14,11 @@
 // form) for its signed blocks, of which a client that sends either back keeps them alive
 // through a loop of tools;
 // prompt_tokens_details.cache_creation_tokens; native_finish_reason and stop_sequence
-// beside finish_reason; and provider_specific_fields with citations, with the blocks
-// of tools that ran on Anthropic's servers, and with deltas of an unknown type. Those
-// blocks are not taken back in the next turn.
+// beside finish_reason; caller on a call that a tool of Anthropic's has made, which is
+// taken back; and provider_specific_fields with citations, with the blocks of tools that
+// ran on Anthropic's servers, and with deltas of an unknown type. Those blocks are not
+// taken back in the next turn. A client of the Messages API is also told there where a
+// text begins behind another one (begins).
 package anthropic
 
 import (

@@ -18,7 +18,7 @@ type usage struct {
 var (
 	counts           = set("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens", "service_tier")
 	translatedCounts = set("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens", "service_tier",
-		"prompt_tokens", "completion_tokens", "total_tokens", "prompt_tokens_details")
+		"prompt_tokens", "completion_tokens", "total_tokens", "prompt_tokens_details", "completion_tokens_details")
 )
 
 // add takes what a field usage says.
@@ -64,6 +64,11 @@ func (u *usage) write() value {
 		details.set("cached_tokens", digits(read))
 		details.set("cache_creation_tokens", digits(written))
 		o.set("prompt_tokens_details", details.close())
+	}
+	if n, ok := tokens.Count(u.others.get("output_tokens_details", "thinking_tokens")); ok {
+		var details object
+		details.set("reasoning_tokens", digits(n))
+		o.set("completion_tokens_details", details.close())
 	}
 	o = append(o, odd.inner()...)
 	u.others.set(&o)

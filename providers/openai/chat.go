@@ -16,11 +16,11 @@ const modelInPath = "{model}"
 // with a header, if the answer is a stream, and else with the whole answer, which
 // it has read and found to be JSON.
 func (p *Provider) Chat(ctx context.Context, model string, req *gateway.Request) (gateway.Reply, error) {
-	if body, err := p.native(model, req); err != nil || body != nil {
+	if n, err := p.native(model, req); err != nil || n != nil {
 		if err != nil {
 			return nil, err
 		}
-		return p.respond(ctx, model, req, body)
+		return p.respond(ctx, req, n)
 	}
 	u, err := p.url(model)
 	if err != nil {

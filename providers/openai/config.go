@@ -15,6 +15,7 @@ import (
 	"net/url"
 	"path"
 	"strings"
+	"sync"
 
 	"github.com/callgate/callgate/gateway"
 	"github.com/callgate/callgate/providers/internal/upstream"
@@ -91,6 +92,7 @@ type Provider struct {
 	needs            gateway.Needs
 	taste            taste
 	responsesURL     *url.URL // nil without the Responses API
+	plain            sync.Map // the names of models that have no encrypted reasoning
 }
 
 var (

@@ -15,9 +15,19 @@ import (
 	"github.com/callgate/callgate/providers/internal/upstream"
 )
 
+// nativeRequest is a client's own request for a response.
+type nativeRequest struct {
+	model string
+	body  wire.Pieces
+	plain wire.Pieces // the same without what the gateway includes, which models that do not reason refuse; nil if the client included it
+}
+
+// notAsked warns that the gateway did not ask for reasoning that it could keep.
+const notAsked = "encrypted_reasoning_not_asked"
+
 // native is a client's own request for a response, for an upstream that has them too; nil if it is to
 // be asked for a chat completion.
-func (p *Provider) native(model string, req *gateway.Request) (wire.Pieces, error) {
+func (p *Provider) native(model string, req *gateway.Request) (*nativeRequest, error) {
 	if p.responsesURL == nil || req.Raw.Wanted || p.asksWhole(model, req) {
 		return nil, nil
 	}
@@ -28,30 +38,58 @@ func (p *Provider) native(model string, req *gateway.Request) (wire.Pieces, erro
 	if err := req.Room.Grow(inflight.Anew * int64(len(body))); err != nil {
 		return nil, gateway.NoRoom(err, "The request, written anew for the provider's API, needs more memory than one may have (limits.memory).")
 	}
-	out, ok := responses.Request(body, model, changes)
+	out, ok := responses.Request(body, model, changes, true)
 	if !ok {
 		return nil, nil
 	}
-	return out, nil
+	n := &nativeRequest{model: model, body: out}
+	if !responses.Keeps(body) {
+		n.plain, _ = responses.Request(body, model, changes, false)
+	}
+	return n, nil
 }
 
-// respond asks for a response.
-func (p *Provider) respond(ctx context.Context, model string, req *gateway.Request, body wire.Pieces) (gateway.Reply, error) {
-	if err := req.Announce(body); err != nil {
-		return nil, err
+// respond asks for a response. A model that has no reasoning to keep is asked again without that, and from
+// then on at once.
+func (p *Provider) respond(ctx context.Context, req *gateway.Request, n *nativeRequest) (gateway.Reply, error) {
+	var warnings []string
+	body := n.body
+	if _, plain := p.plain.Load(n.model); plain && n.plain != nil {
+		body, warnings = n.plain, []string{notAsked}
 	}
-	resp, err := p.client.Do(ctx, upstream.Request{URL: p.responsesURL, Body: body, Header: req.From.Header, Room: req.Room, Stream: req.Stream})
+	resp, err := p.post(ctx, req, body)
+	if err != nil && n.plain != nil && warnings == nil && refusesEncrypted(err) {
+		if resp, err = p.post(ctx, req, n.plain); err == nil {
+			p.plain.Store(n.model, true)
+			warnings = []string{notAsked}
+		}
+	}
 	if err != nil {
 		return nil, err
 	}
 	if resp.Stream != nil {
-		return &nativeStream{p: p, header: resp.Header, withheld: resp.Withheld, upstream: resp.Stream, decoder: responses.Decoder{Model: model}}, nil
+		return &nativeStream{p: p, header: resp.Header, withheld: resp.Withheld, upstream: resp.Stream, decoder: responses.Decoder{Model: n.model}, warnings: warnings}, nil
 	}
-	data, err := responses.Whole(resp.Data, model)
+	data, err := responses.Whole(resp.Data, n.model)
 	if err != nil {
 		return nil, p.client.Errorf(gateway.Unavailable, upstream.CodeUpstream, "the upstream's answer is no response of OpenAI's Responses API; set responses: chat for the provider.")
 	}
-	return &upstream.Whole{Head: resp.Header, Data: data, Held: resp.Withheld, Spoken: responses.Protocol}, nil
+	return &upstream.Whole{Head: resp.Header, Data: data, Warn: warnings, Held: resp.Withheld, Spoken: responses.Protocol}, nil
+}
+
+// post sends a request for a response.
+func (p *Provider) post(ctx context.Context, req *gateway.Request, body wire.Pieces) (*upstream.Response, error) {
+	if err := req.Announce(body); err != nil {
+		return nil, err
+	}
+	return p.client.Do(ctx, upstream.Request{URL: p.responsesURL, Body: body, Header: req.From.Header, Room: req.Room, Stream: req.Stream})
+}
+
+// refusesEncrypted reports whether a model has refused to give reasoning that can be sent back: "Encrypted
+// content is not supported with this model."
+func refusesEncrypted(err error) bool {
+	said := gateway.AsError(err).Refusal()
+	return bytes.Contains(said, []byte("ncrypted content is not supported")) || bytes.Contains(said, []byte("reasoning.encrypted_content"))
 }
 
 // nativeStream is the stream of a response. Close may be called while Next waits; nothing else is
@@ -61,6 +99,7 @@ type nativeStream struct {
 	header   http.Header
 	withheld headers.Withheld
 	upstream *upstream.Stream
+	warnings []string
 	decoder  responses.Decoder
 	given    int // of the decoder's frames
 	err      error
@@ -72,6 +111,7 @@ var (
 	_ gateway.Reply      = (*nativeStream)(nil)
 	_ gateway.Withholder = (*nativeStream)(nil)
 	_ gateway.Speaker    = (*nativeStream)(nil)
+	_ gateway.Warner     = (*nativeStream)(nil)
 )
 
 // Header implements [gateway.Reply].
@@ -79,6 +119,9 @@ func (s *nativeStream) Header() http.Header { return s.header }
 
 // Withheld implements [gateway.Withholder].
 func (s *nativeStream) Withheld() headers.Withheld { return s.withheld }
+
+// Warnings implements [gateway.Warner].
+func (s *nativeStream) Warnings() []string { return s.warnings }
 
 // Protocol implements [gateway.Speaker].
 func (s *nativeStream) Protocol() string { return responses.Protocol }

@@ -30,6 +30,8 @@ const (
 	callBlock
 	opaqueBlock // written at once
 	ranBlock    // a call that the gateway has made
+	breakBlock  // what follows is another block, were it of the same kind
+	citation    // of the text that is open or begins
 )
 
 // item is what waits behind an open call.

@@ -13,6 +13,7 @@ type call struct {
 	index    int
 	id, name []byte // strings; nil as long as they are not known
 	args     []byte // inner text that has come before its block began
+	caller   []byte // an object; nil for most
 	begun    bool
 	ended    bool
 	fed      bool // there are arguments
@@ -69,6 +70,9 @@ func (c *call) learn(e *entry) {
 	}
 	if c.name == nil && len(inner(e.name)) > 0 {
 		c.name = bytes.Clone(e.name)
+	}
+	if c.caller == nil && isObject(e.caller) {
+		c.caller = appendLine(nil, e.caller)
 	}
 }
 

@@ -20,6 +20,7 @@ type content struct {
 	open      kind
 	call      *call  // that is open
 	space     []byte // white space, which begins no block
+	apart     bool   // unless the upstream has made it one
 	signature []byte
 	args      []byte // of a call in a whole message
 	citations []byte
@@ -39,26 +40,39 @@ func (c *content) write(it item) error {
 		return c.writeOpaque(it.text)
 	case ranBlock:
 		return c.writeRan(it.text, it.sign)
+	case breakBlock:
+		c.apart = true
+		return c.close()
+	case citation:
+		return c.cite(it.text)
 	}
 	return nil
 }
 
 func (c *content) writeText(in []byte) error {
 	if c.open != textBlock {
-		if blank(in) {
+		if blank(in) && !c.apart {
 			c.space = append(c.space, in...)
 			return nil
 		}
-		if err := c.close(); err != nil {
+		if err := c.beginText(); err != nil {
 			return err
-		}
-		c.begin(textBlock, `{"type":"text","text":"`, `"}`)
-		if len(c.space) > 0 {
-			c.print.delta(`text_delta","text":"`, c.space)
-			c.space = c.space[:0]
 		}
 	}
 	c.print.delta(`text_delta","text":"`, in)
+	return nil
+}
+
+// beginText opens a block of text, with the white space that has waited for one.
+func (c *content) beginText() error {
+	if err := c.close(); err != nil {
+		return err
+	}
+	c.begin(textBlock, `{"type":"text","text":"`, `"}`)
+	if len(c.space) > 0 {
+		c.print.delta(`text_delta","text":"`, c.space)
+		c.space = c.space[:0]
+	}
 	return nil
 }
 
@@ -88,23 +102,27 @@ func (c *content) writeOpaque(v value) error {
 	return nil
 }
 
-// cite adds a citation to the text that is open.
-func (c *content) cite(v value) {
-	switch {
-	case c.open != textBlock:
-	case !c.print.whole:
-		c.print.citation(v)
-	default:
-		if len(c.citations) > 0 {
-			c.citations = append(c.citations, ',')
+// cite adds a citation to the text that is open. It may come in front of the text.
+func (c *content) cite(v value) error {
+	if c.open != textBlock {
+		if err := c.beginText(); err != nil {
+			return err
 		}
-		c.citations = append(c.citations, v...)
 	}
+	if !c.print.whole {
+		c.print.citation(v)
+		return nil
+	}
+	if len(c.citations) > 0 {
+		c.citations = append(c.citations, ',')
+	}
+	c.citations = append(c.citations, v...)
+	return nil
 }
 
 // begin opens a block.
 func (c *content) begin(k kind, begin, rest string) {
-	c.open = k
+	c.open, c.apart = k, false
 	c.spoke = c.spoke || k != thinkingBlock
 	c.print.start([]byte(begin), rest)
 }
@@ -148,6 +166,9 @@ func (c *content) openCall(of *call) error {
 	c.space = c.space[:0] // between calls it says nothing
 	begin := append(make([]byte, 0, 128), `{"type":"tool_use","id":`...)
 	begin = append(append(appendToolID(begin, of.id), `,"name":`...), of.name...)
+	if of.caller != nil {
+		begin = append(append(begin, `,"caller":`...), of.caller...)
+	}
 	c.begin(callBlock, string(append(begin, `,"input":`...)), "{}}")
 	args := of.args
 	of.args = nil

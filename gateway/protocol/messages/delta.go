@@ -224,25 +224,28 @@ func (r *reading) detail(v value, told bool) error {
 }
 
 // ownBlocks takes what the provider of Anthropic's API has kept of its blocks: tools that ran on
-// its servers, and citations.
+// its servers, citations, and where a text begins behind another one.
 func (r *reading) ownBlocks(own value) error {
 	if own == nil || !isOwn(r.summary) {
 		return nil
+	}
+	if find(own, "begins") != nil {
+		if err := r.blocks.put(item{kind: breakBlock}); err != nil {
+			return err
+		}
 	}
 	err := elements(find(own, "blocks"), func(_ int, v value) error { return r.blocks.opaque(v) })
 	if err != nil {
 		return err
 	}
-	return elements(find(own, "citations"), func(_ int, v value) error {
-		r.blocks.content.cite(v)
-		return nil
-	})
+	return elements(find(own, "citations"), func(_ int, v value) error { return r.blocks.put(item{kind: citation, text: v}) })
 }
 
 // entry is an entry of tool_calls.
 type entry struct {
 	index               int
 	id, name, arguments value
+	caller              value // Anthropic's own member
 }
 
 func readEntry(i int, v value) entry {
@@ -261,6 +264,8 @@ func readEntry(i int, v value) entry {
 			e.index = n
 		case "id":
 			e.id = member
+		case "caller":
+			e.caller = member
 		case "function":
 			wire.Members(member, 0, func(key []byte, at wire.Span) bool {
 				switch string(key) {

@@ -5,7 +5,9 @@ import (
 	"strconv"
 
 	"github.com/callgate/callgate/gateway"
+	"github.com/callgate/callgate/gateway/protocol"
 	"github.com/callgate/callgate/gateway/usage"
+	"github.com/callgate/callgate/gateway/wire"
 )
 
 // ending is how an answer ended.
@@ -14,9 +16,11 @@ type ending struct {
 	native    string // the reason in the upstream's own words
 	sequence  []byte // the stop sequence that the model wrote, a string
 	refused   bool
+	tier      string // service_tier, in Anthropic's words
 	container []byte // Anthropic's own members, as they came
 	management,
 	details []byte
+	others []byte // further members of a message, each with a comma in front, where the upstream speaks the Messages API
 }
 
 // read takes what a choice says of its end. data is its frame's.
@@ -35,6 +39,18 @@ func (e *ending) read(choice, data []byte) {
 			e.details = bytes.Clone(v)
 		}
 	})
+	if v := find(data, "stop_details"); isObject(v) {
+		e.details = bytes.Clone(v)
+	}
+	e.others = e.others[:0]
+	members(data, func(name string, v value) {
+		if !readMembers[name] {
+			e.others = appendLine(append(wire.AppendQuoted(append(e.others, ','), name), ':'), v)
+		}
+	})
+	if e.tier = text(find(data, "service_tier")); e.tier == "default" {
+		e.tier = "standard"
+	}
 	if v := find(data, "container"); isObject(v) {
 		e.container = appendLine(nil, v)
 	}
@@ -42,6 +58,10 @@ func (e *ending) read(choice, data []byte) {
 		e.management = appendLine(nil, v)
 	}
 }
+
+// readMembers are the members of a chunk that are read, or OpenAI's alone.
+var readMembers = protocol.NamesOf("id", "object", "created", "model", "choices", "usage", "service_tier", "system_fingerprint", "error", "execution",
+	"container", "context_management", "stop_details")
 
 // isCut reports whether the answer ended where there was no more room.
 func (e *ending) isCut() bool { return gateway.CutBy(e.finish) == "length" }
@@ -63,7 +83,7 @@ func (b *blocks) outcome() outcome {
 // reason is the stop_reason, and the sequence that stopped the model, if one did.
 func (e *ending) reason(o outcome, stops value) (reason string, sequence []byte) {
 	switch {
-	case e.native == "pause_turn":
+	case e.native == "pause_turn", e.native == "compaction":
 		return e.native, nil
 	case e.isCut() && (!o.calls || !o.whole):
 		if e.native == "model_context_window_exceeded" {
@@ -116,7 +136,7 @@ type counts struct {
 	short, long                  int
 	thoughts                     int
 	server                       []byte // server_tool_use, as it came
-	tier                         []byte
+	others                       []byte // members that only Anthropic has, each with a comma in front
 }
 
 func (c *counts) append(dst []byte) []byte {
@@ -137,10 +157,7 @@ func (c *counts) append(dst []byte) []byte {
 	if c.server != nil {
 		dst = appendLine(append(dst, `,"server_tool_use":`...), c.server)
 	}
-	if c.tier != nil {
-		dst = appendLine(append(dst, `,"service_tier":`...), c.tier)
-	}
-	return append(dst, '}')
+	return append(append(dst, c.others...), '}')
 }
 
 // counts are the tokens that the upstream has counted, or what we think if it has not.
@@ -156,7 +173,30 @@ func (w *Writer) counts() *counts {
 	if v := find(w.usage, "server_tool_use"); isObject(v) {
 		c.server = v
 	}
+	if isOwn(w.summary) {
+		c.others = ownCounts(w.usage)
+		if find(w.usage, "output_tokens_details") != nil { // which is among them
+			c.thoughts = 0
+		}
+		if tier := w.end.tier; tier != "" {
+			c.others = wire.AppendQuoted(append(c.others, `,"service_tier":`...), tier)
+		}
+	}
 	return c
+}
+
+// readCounts are the members of a usage that are read, and those that are written by other names.
+var readCounts = protocol.NamesOf("prompt_tokens", "completion_tokens", "total_tokens", "prompt_tokens_details", "completion_tokens_details",
+	"input_tokens", "output_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "cache_creation", "server_tool_use")
+
+// ownCounts are the other members of Anthropic's usage, which the provider has kept as they came.
+func ownCounts(usage value) (out []byte) {
+	members(usage, func(name string, v value) {
+		if !readCounts[name] {
+			out = appendLine(append(wire.AppendQuoted(append(out, ','), name), ':'), v)
+		}
+	})
+	return out
 }
 
 // bytesPerToken is how many bytes of an answer's text make a token, more or less.

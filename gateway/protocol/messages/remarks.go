@@ -64,6 +64,7 @@ var (
 	knownChoice    = protocol.NamesOf("type", "name", "disable_parallel_tool_use")
 	knownMessage   = protocol.NamesOf("role", "content")
 	knownText      = protocol.NamesOf("type", "text")
+	knownAddition  = protocol.NamesOf("type", "tool")
 	knownCall      = protocol.NamesOf("type", "id", "name", "input")
 	knownRan       = protocol.NamesOf("type", "id", "name", "input", "server_name")
 	knownResult    = protocol.NamesOf("type", "tool_use_id", "content", "is_error")

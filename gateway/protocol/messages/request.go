@@ -63,7 +63,7 @@ func (r *reader) chat(stream bool) ([]byte, error) {
 		return nil, err
 	}
 	var err error
-	if r.out, err = r.offered.appendTo(r.out, r.top["tools"], r.top["tool_choice"]); err != nil {
+	if r.out, err = r.offered.appendTo(r.out, r.top["tools"], r.top["tool_choice"], r.said.added); err != nil {
 		return nil, err
 	}
 	return append(r.said.appendTo(r.out), '}'), nil

@@ -18,17 +18,26 @@ type toolbox struct {
 	out     []byte
 }
 
-// appendTo appends the members tools, tool_choice and parallel_tool_calls.
-func (t *toolbox) appendTo(b []byte, tools, choice value) ([]byte, error) {
+// appendTo appends the members tools, tool_choice and parallel_tool_calls. added are tools that messages add.
+func (t *toolbox) appendTo(b []byte, tools, choice value, added []addition) ([]byte, error) {
 	if tools != nil && !isArray(tools) {
 		return nil, invalid("tools", "The field \"tools\" must be an array, not %s.", gateway.Excerpt(tools))
 	}
 	t.names = map[string]bool{}
 	from := len(b)
 	t.out = append(wire.AppendKey(b, "tools"), '[')
-	err := elements(tools, func(i int, v value) error { return t.tool(i, v) })
+	err := elements(tools, func(i int, v value) error { return t.tool("tools["+strconv.Itoa(i)+"]", v) })
 	if err != nil {
 		return nil, err
+	}
+	for _, a := range added {
+		if t.names[text(find(a.tool, "name"))] {
+			t.remarks.dropped("messages.tool_addition")
+			continue
+		}
+		if err := t.tool(a.place, a.tool); err != nil {
+			return nil, err
+		}
 	}
 	t.writeServers()
 	if len(t.names)+len(t.servers) > 0 {
@@ -40,8 +49,7 @@ func (t *toolbox) appendTo(b []byte, tools, choice value) ([]byte, error) {
 }
 
 // tool writes a tool as a function, but for one that Anthropic's own servers run.
-func (t *toolbox) tool(i int, v value) error {
-	place := "tools[" + strconv.Itoa(i) + "]"
+func (t *toolbox) tool(place string, v value) error {
 	if !isObject(v) {
 		return invalid(place, "%s must be an object.", place)
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/callgate/callgate/gateway"
+	"github.com/callgate/callgate/gateway/protocol"
 	"github.com/callgate/callgate/gateway/wire"
 )
 
@@ -20,8 +21,9 @@ type turn struct {
 
 // part is a part of a message's content.
 type part struct {
-	text  []byte // inner text
-	other value  // or a part that is none
+	text   []byte // inner text
+	other  value  // or a part that is none
+	joined bool   // it goes on with the text in front of it
 }
 
 // result is the result of a call.
@@ -35,6 +37,7 @@ type history struct {
 	remarks *remarks
 	system  prose
 	turns   []turn
+	added   []addition
 	ran     map[string][2]string // server and tool of earlier calls that the gateway has made, by id
 }
 
@@ -116,9 +119,38 @@ func (h *history) readSystem(place string, content value) error {
 		case !blank(inner):
 			h.system.add(inner)
 		}
-	}, func(at, kind string, _ value) error {
-		return invalid(at+".type", "%s has the type %q; the system's blocks are of the type text.", at, gateway.ExcerptOf(kind, 40))
+	}, func(at, kind string, b value) error {
+		if kind == "tool_addition" && h.addTool(at, b) {
+			return nil
+		}
+		h.remarks.needsOwn(invalid(at+".type", "%s has the type %q, which this model's API does not take from the system.", at, gateway.ExcerptOf(kind, 40)))
+		return nil
 	})
+}
+
+// addTool takes a tool that the system adds in the midst of the conversation: all tools are offered from
+// the beginning. ok is false for one that is no function.
+func (h *history) addTool(place string, b value) (ok bool) {
+	tool := find(b, "tool")
+	switch text(find(tool, "type")) {
+	case "tool_reference": // to one of the request's
+		return true
+	case "tool_definition":
+		definition := find(tool, "definition")
+		if kind := text(find(definition, "type")); !isObject(definition) || kind != "" && kind != "custom" {
+			return false
+		}
+		h.remarks.leftover("messages.", b, knownAddition)
+		h.added = append(h.added, addition{place + ".tool.definition", definition})
+		return true
+	}
+	return false
+}
+
+// addition is a tool that a message adds.
+type addition struct {
+	place string
+	tool  value
 }
 
 func (h *history) readUser(place string, content value) error {
@@ -198,11 +230,13 @@ func reference(name value) []byte {
 func (h *history) readAssistant(place string, content value) error {
 	h.turn(true)
 	place += ".content"
+	goesOn, texts := continued(content), 0
 	return h.remarks.eachBlock("messages.", place, content, func(inner []byte) {
 		if len(inner) > 0 {
 			t := h.turn(true)
-			t.parts = append(t.parts, part{text: inner})
+			t.parts = append(t.parts, part{text: inner, joined: texts < len(goesOn) && goesOn[texts] && len(t.parts) > 0})
 		}
+		texts++
 	}, func(at, kind string, b value) error {
 		t := h.turn(true)
 		switch kind {
@@ -234,6 +268,26 @@ func (h *history) readAssistant(place string, content value) error {
 		h.remarks.needsOwn(invalid(at+".type", "%s has the type %q, which this model's API does not take from the assistant.", at, gateway.ExcerptOf(kind, 40)))
 		return nil
 	})
+}
+
+// continued says of each text in what the model has said whether it goes on with the one in front of it:
+// where a text has citations, it is cut into blocks in the midst of its sentences.
+func continued(content value) (goesOn []bool) {
+	if !bytes.Contains(content, []byte(`"citations"`)) {
+		return nil
+	}
+	adjacent, cited := false, false
+	_ = elements(content, func(_ int, b value) error {
+		if text(find(b, "type")) != "text" {
+			adjacent = false
+			return nil
+		}
+		now := isArray(find(b, "citations")) && !protocol.IsHollow(find(b, "citations"))
+		goesOn = append(goesOn, adjacent && (cited || now))
+		adjacent, cited = true, now
+		return nil
+	})
+	return goesOn
 }
 
 // readCall reads a call of a tool. Its input becomes the arguments as it is spelled.
@@ -354,7 +408,7 @@ func appendParts(dst []byte, parts []part) []byte {
 	if only {
 		dst = append(dst, '"')
 		for i := range parts {
-			if i > 0 {
+			if i > 0 && !parts[i].joined {
 				dst = append(dst, `\n\n`...)
 			}
 			dst = append(dst, parts[i].text...)

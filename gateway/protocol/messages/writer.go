@@ -118,6 +118,9 @@ func (w *Writer) chunk(f *wire.Frame) error {
 		return nil
 	}
 	w.start(f.Data)
+	if isOwn(w.summary) && w.blocks.shown == hidden { // some of Anthropic's models think unasked, and want it back
+		w.blocks.shown = readable
+	}
 	if e, own, ok := served.Of(f, w.summary); own {
 		if !ok {
 			return nil
@@ -222,6 +225,9 @@ func (w *Writer) finish() error {
 	if c := w.end.management; c != nil {
 		dst = append(append(dst, `,"context_management":`...), c...)
 	}
+	if isOwn(w.summary) {
+		dst = append(dst, w.end.others...)
+	}
 	if w.summary.Execution {
 		dst = append(append(dst, `,"execution":`...), observe.Execution(w.summary, true)...)
 	}
@@ -281,6 +287,9 @@ func (w *Writer) Whole(f *wire.Frame) ([]byte, error) {
 	}
 	if c := w.end.management; c != nil {
 		dst = append(append(dst, `,"context_management":`...), c...)
+	}
+	if isOwn(w.summary) {
+		dst = append(dst, w.end.others...)
 	}
 	if w.summary.Execution {
 		dst = append(append(dst, `,"execution":`...), observe.Execution(w.summary, false)...)

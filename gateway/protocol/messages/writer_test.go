@@ -19,6 +19,79 @@ import (
 
 const thinks = `"thinking":{"type":"enabled","budget_tokens":2000},`
 
+// TestUnaskedThinking has a client that has not asked for thinking, and an upstream of chat completions that thinks:
+// the client would take the first block for the text.
+func TestUnaskedThinking(t *testing.T) {
+	t.Parallel()
+	for _, stream := range []bool{true, false} {
+		w, sum := writerOf(t, "", stream)
+		sum.Protocol = ""
+		const message = `{"role":"assistant","reasoning_content":"hm","content":"ok"}`
+		var out []byte
+		if stream {
+			for _, c := range []string{delta(`{"reasoning_content":"hm"}`), delta(`{"content":"ok"}`), end("stop", "")} {
+				raw := []byte("data: " + c + "\n\n")
+				var err error
+				if out, err = w.Frame(out, &wire.Frame{Raw: raw, Data: []byte(c)}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			out, _ = w.Close(out)
+		} else {
+			raw := []byte(`{"id":"c","model":"up","choices":[{"index":0,"message":` + message + `,"finish_reason":"stop"}]}`)
+			var err error
+			if out, err = w.Whole(&wire.Frame{Raw: raw, Data: raw, Whole: true}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := string(out); strings.Contains(got, "hm") || !strings.Contains(got, "ok") || !slices.Contains(sum.Warnings, "dropped:thinking") {
+			t.Errorf("got %s with the warnings %v", got, sum.Warnings)
+		}
+	}
+}
+
+// TestOwnEnding has what only Anthropic says at the end of an answer: it comes through from an upstream of the
+// Messages API, and from no other one.
+func TestOwnEnding(t *testing.T) {
+	t.Parallel()
+	const message = `"stop_details":{"type":"refusal","category":"cyber","fallback_credit_token":"t"}`
+	const others, usage = `"input_transformations":[{"type":"thinking_dropped"}]`, `"fallback_credit":{"status":{"type":"redeemed"}},"service_tier":"standard"`
+	for _, own := range []bool{true, false} {
+		for _, stream := range []bool{true, false} {
+			w, sum := writerOf(t, "", stream)
+			if !own {
+				sum.Protocol = ""
+			}
+			name := "delta"
+			if !stream {
+				name = "message"
+			}
+			raw := []byte(`{"id":"c","model":"up","choices":[{"index":0,"` + name + `":{"content":"ok"},"finish_reason":"content_filter","native_finish_reason":"refusal"}],"service_tier":"default",` + message + "," + others +
+				`,"usage":{"prompt_tokens":2,"completion_tokens":1,"total_tokens":3,"fallback_credit":{"status":{"type":"redeemed"}}}}`)
+			var out []byte
+			var err error
+			if stream {
+				if out, err = w.Frame(nil, &wire.Frame{Raw: raw, Data: raw}); err == nil {
+					out, err = w.Close(out)
+				}
+			} else {
+				out, err = w.Whole(&wire.Frame{Raw: raw, Data: raw, Whole: true})
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, want := range []string{others, usage} {
+				if strings.Contains(string(out), want) != own {
+					t.Errorf("own %v, stream %v: %s in %s", own, stream, want, out)
+				}
+			}
+			if !strings.Contains(string(out), message) {
+				t.Errorf("got no %s in %s", message, out)
+			}
+		}
+	}
+}
+
 // writerOf is the writer of an answer to a request with these members.
 func writerOf(tb testing.TB, members string, stream bool) (protocol.Writer, *gateway.Summary) {
 	tb.Helper()
@@ -80,8 +153,9 @@ func TestWriter(t *testing.T) {
 		"text":    {"", []string{delta(`{"role":"assistant","content":""}`), delta(`{"content":"a\u0062"}`), delta(`{"content":"c"}`), end("stop", "")}, `[{"type":"text","text":"abc"}] end_turn`},
 		"thinking, sealed": {thinks, []string{delta(`{"reasoning_content":"h"}`), delta(`{"reasoning_content":"m"}`), delta(`{"content":"ok"}`), end("stop", "")},
 			`[{"type":"thinking","thinking":"hm","signature":"Y2FsbGdhdGUvbXNnX2MxOjA="},{"type":"text","text":"ok"}] end_turn`},
-		"thinking that was not asked for": {"", []string{delta(`{"reasoning_content":"hm"}`), delta(`{"content":"ok"}`), end("stop", "")}, `[{"type":"text","text":"ok"}] end_turn`},
-		"thinking that is not shown":      {`"thinking":{"type":"adaptive","display":"omitted"},`, []string{delta(`{"reasoning":"hm"}`), delta(`{"content":"ok"}`), end("stop", "")}, `[{"type":"thinking","signature":"Y2FsbGdhdGUvbXNnX2MxOjA="},{"type":"text","text":"ok"}] end_turn`},
+		"thinking of Anthropic's that was not asked for": {"", []string{delta(`{"reasoning_content":"hm"}`), delta(`{"thinking_blocks":[{"type":"thinking","thinking":"hm","signature":"EqQB"}]}`), delta(`{"content":"ok"}`), end("stop", "")},
+			`[{"type":"thinking","thinking":"hm","signature":"EqQB"},{"type":"text","text":"ok"}] end_turn`},
+		"thinking that is not shown": {`"thinking":{"type":"adaptive","display":"omitted"},`, []string{delta(`{"reasoning":"hm"}`), delta(`{"content":"ok"}`), end("stop", "")}, `[{"type":"thinking","signature":"Y2FsbGdhdGUvbXNnX2MxOjA="},{"type":"text","text":"ok"}] end_turn`},
 		"Anthropic's signatures": {thinks, []string{delta(`{"reasoning_content":"hm"}`), delta(`{"thinking_blocks":[{"type":"thinking","thinking":"hm","signature":"EqQB"}]}`), delta(`{"thinking_blocks":[{"type":"redacted_thinking","data":"xx"}]}`), delta(`{"content":"ok"}`), end("stop", "")},
 			`[{"type":"thinking","thinking":"hm","signature":"EqQB"},{"type":"redacted_thinking","data":"xx"},{"type":"text","text":"ok"}] end_turn`},
 		"OpenRouter's": {thinks, []string{delta(`{"reasoning":"hm","reasoning_details":[{"type":"reasoning.text","text":"hm","format":"anthropic-claude-v1","index":0}]}`), delta(`{"reasoning_details":[{"type":"reasoning.text","signature":"EqQB","format":"anthropic-claude-v1","index":0}]}`), delta(`{"content":"ok"}`), end("stop", "")},
@@ -115,6 +189,11 @@ func TestWriter(t *testing.T) {
 		"a pause":                                 {"", []string{delta(`{"content":"x"}`), end("stop", `,"native_finish_reason":"pause_turn"`)}, `[{"type":"text","text":"x"}] pause_turn`},
 		"blocks of Anthropic's servers": {"", []string{delta(`{"provider_specific_fields":{"blocks":[{"type":"server_tool_use","id":"srvtoolu_1","name":"web_search","input":{"query":"x"}}]}}`), delta(`{"content":"x"}`), delta(`{"provider_specific_fields":{"citations":[{"type":"char_location"}]}}`), end("stop", "")},
 			`[{"type":"server_tool_use","id":"srvtoolu_1","name":"web_search","input":{"query":"x"}},{"type":"text","text":"x","citations":[{"type":"char_location"}]}] end_turn`},
+		"texts that are apart, and a citation in front of its text": {"", []string{delta(`{"content":"a"}`), delta(`{"provider_specific_fields":{"begins":"text"}}`), delta(`{"provider_specific_fields":{"citations":[{"type":"char_location"}]}}`), delta(`{"content":"b"}`), delta(`{"provider_specific_fields":{"begins":"text"}}`), delta(`{"content":"\n"}`), delta(`{"provider_specific_fields":{"begins":"text"}}`), delta(`{"content":"c"}`), end("stop", "")},
+			`[{"type":"text","text":"a"},{"type":"text","text":"b","citations":[{"type":"char_location"}]},{"type":"text","text":"\n"},{"type":"text","text":"c"}] end_turn`},
+		"a citation behind a call": {"", []string{call(0, "c", "f", `{}`), delta(`{"provider_specific_fields":{"citations":[{"type":"char_location"}]}}`), delta(`{"content":"b"}`), end("tool_calls", "")},
+			`[{"type":"tool_use","id":"c","name":"f","input":{}},{"type":"text","text":"b","citations":[{"type":"char_location"}]}] tool_use`},
+		"a compaction": {"", []string{delta(`{"provider_specific_fields":{"blocks":[{"type":"compaction","content":"x"}]}}`), end("stop", `,"native_finish_reason":"compaction"`)}, `[{"type":"compaction","content":"x"}] compaction`},
 		"content in parts": {thinks, []string{delta(`{"content":[{"type":"thinking","thinking":[{"type":"text","text":"hm"}]}]}`), delta(`{"content":[{"type":"text","text":"x"}]}`), end("stop", "")},
 			`[{"type":"thinking","thinking":"hm","signature":"Y2FsbGdhdGUvbXNnX2MxOjA="},{"type":"text","text":"x"}] end_turn`},
 		"a second choice": {"", []string{strings.Replace(delta(`{"content":"x"}`), `"index":0`, `"index":1`, 1), delta(`{"content":"y"}`), end("stop", "")}, `[{"type":"text","text":"y"}] end_turn`},

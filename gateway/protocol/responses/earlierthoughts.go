@@ -84,10 +84,16 @@ func reasoningText(item object, place string) (text []byte, err error) {
 
 // addCompaction translates a summary of what was said before.
 func (t *translation) addCompaction(item object, place string) error {
-	opened, err := t.vault.open(wire.Unquote(item.get("encrypted_content")))
+	closed := wire.Unquote(item.get("encrypted_content"))
+	opened, err := t.vault.open(closed)
 	text := object(opened).get("text")
 	if err != nil || !isString(text) {
-		return invalid(place+".encrypted_content", "%s.encrypted_content was not made by this gateway for this model and key, so that nobody can read it.", place)
+		e := invalid(place+".encrypted_content", "%s.encrypted_content was not made by this gateway for this model and key, so that nobody can read it.", place)
+		if closed == "" || strings.HasPrefix(closed, sealed) {
+			return e
+		}
+		t.remarks.needsOwn(e) // an upstream of the API may have made it
+		return nil
 	}
 	t.leading, t.open = false, nil
 	m := &message{role: user}

@@ -141,7 +141,7 @@ func (t *translation) addMessage(item object, place string) error {
 // is over.
 func (t *translation) assistant(item object) *message {
 	group := ""
-	if _, digits, ok := strings.Cut(wire.Unquote(item.get("id")), "_"); ok && len(digits) == 2*idBytes {
+	if _, digits, ok := strings.Cut(wire.Unquote(item.get("id")), "_"); ok && isItemOfOurs(digits) { // those of others say nothing of it
 		group = digits[:groupDigits]
 	}
 	if m := t.open; m != nil && len(m.results) == 0 && (group == "" || m.group == "" || m.group == group) {

@@ -102,7 +102,12 @@ func (v vault) native(item object) []byte {
 // isOurs reports whether an id is one that this gateway has given to an item of an answer, or to one of
 // an input.
 func isOurs(digits string) bool {
-	return len(digits) == 2*idBytes && strings.HasPrefix(digits[groupDigits:], "0000") || len(digits) == storedDigits
+	return isItemOfOurs(digits) || len(digits) == storedDigits
+}
+
+// isItemOfOurs reports whether an id is one that this gateway has given to an item of an answer.
+func isItemOfOurs(digits string) bool {
+	return len(digits) == 2*idBytes && strings.HasPrefix(digits[groupDigits:], "0000")
 }
 
 // storedDigits is how many digits package state gives to ids of input items.

@@ -37,9 +37,10 @@ func addElement(b, element []byte) []byte {
 	return appendElements(b, element)
 }
 
-// shown is an item as the client gets it: encrypted reasoning only if it has asked for that.
+// shown is an item as the client gets it: encrypted reasoning only if it has asked for that. A compaction
+// is nothing without what it holds.
 func (o *output) shown(item object) []byte {
-	if item.get("encrypted_content") == nil || o.asked {
+	if o.asked || item.get("encrypted_content") == nil || itemType(item) != "reasoning" {
 		return item
 	}
 	return wire.Splice(item, wire.Remove(item, "encrypted_content"))

@@ -13,6 +13,9 @@ import (
 func (t *translation) addRan(item object, kind, place string) error {
 	switch kind {
 	case mcpList:
+		if !t.tools.serves {
+			t.remarks.warn("item_dropped", kind)
+		}
 		if t.ownTools.listed == nil {
 			t.ownTools.listed = map[string]bool{}
 		}
@@ -21,7 +24,8 @@ func (t *translation) addRan(item object, kind, place string) error {
 	case mcpResponse:
 		return t.addApproval(item, place)
 	}
-	t.leading, t.ownTools.ran = false, true
+	t.leading = false
+	t.ownTools.ran = t.ownTools.ran || t.tools.serves // else an upstream of the API has run it
 	server, name, args := wire.Unquote(item.get("server_label")), wire.Unquote(item.get("name")), item.get("arguments")
 	switch {
 	case name == "":

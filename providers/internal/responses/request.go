@@ -18,15 +18,16 @@ const Protocol = "responses"
 const encrypted = `"reasoning.encrypted_content"`
 
 // Request is a client's request as it goes upstream, with what the gateway has changed of it. State is
-// the gateway's: nothing is stored upstream, and what earlier responses said is in the input. ok is
-// false if the API has no word for a change.
-func Request(body []byte, model string, c *gateway.Changes) (out wire.Pieces, ok bool) {
+// the gateway's: nothing is stored upstream, and what earlier responses said is in the input. keeps says
+// that reasoning is asked for in a form that can be sent back, which models that do not reason refuse. ok
+// is false if the API has no word for a change.
+func Request(body []byte, model string, c *gateway.Changes, keeps bool) (out wire.Pieces, ok bool) {
 	b := &builder{body: body}
 	b.set("model", wire.AppendQuoted(nil, model))
 	b.edits = append(b.edits, wire.Remove(body, "previous_response_id", "conversation", "background")...)
 	b.set("store", []byte("false"))
-	if list := b.get("include"); !bytes.Contains(list, []byte(encrypted)) {
-		b.set("include", appended(list, []byte(encrypted)))
+	if keeps && !Keeps(body) {
+		b.set("include", appended(b.get("include"), []byte(encrypted)))
 	}
 	if c.System != "" {
 		said := wire.Unquote(b.get("instructions"))
@@ -55,6 +56,9 @@ func Request(body []byte, model string, c *gateway.Changes) (out wire.Pieces, ok
 	}
 	return wire.Lay(body, b.edits), true
 }
+
+// Keeps reports whether a client's request itself asks for reasoning that can be sent back.
+func Keeps(body []byte) bool { return bytes.Contains(get(body, "include"), []byte(encrypted)) }
 
 // builder collects the edits of an object.
 type builder struct {

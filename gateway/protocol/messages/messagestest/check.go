@@ -51,7 +51,7 @@ type Usage struct {
 
 var (
 	idForm      = regexp.MustCompile(`^[a-zA-Z0-9_-]+$`)
-	stopReasons = []string{"end_turn", "max_tokens", "stop_sequence", "tool_use", "pause_turn", "refusal", "model_context_window_exceeded"}
+	stopReasons = []string{"end_turn", "max_tokens", "stop_sequence", "tool_use", "pause_turn", "compaction", "refusal", "model_context_window_exceeded"}
 )
 
 // Whole judges a whole answer.
@@ -180,7 +180,7 @@ func (b *Block) check(cut bool) error {
 		if b.IsError == nil || b.ToolUseID == "" || json.Unmarshal(b.Content, &content) != nil {
 			return fmt.Errorf("a result of the server's is %+v", b)
 		}
-	case "server_tool_use", "web_search_tool_result", "web_fetch_tool_result", "code_execution_tool_result":
+	case "server_tool_use", "web_search_tool_result", "web_fetch_tool_result", "code_execution_tool_result", "compaction":
 	default:
 		return fmt.Errorf("a block has the type %q", b.Type)
 	}
