@@ -2,6 +2,7 @@ package flow_test
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -63,5 +64,31 @@ func TestWholeChoicesAsStream(t *testing.T) {
 			!strings.Contains(out, `{"index":0,"delta":{},"finish_reason":"tool_calls"}`) {
 			t.Errorf("%q: got %v, %s\n%s", second, err, resp.Summary.RepairList(), out)
 		}
+	}
+}
+
+// TestWholeFinishAlone holds that an answer whose finish reason alone is wrong keeps all other bytes, white space too.
+func TestWholeFinishAlone(t *testing.T) {
+	t.Parallel()
+	const answer = `{
+  "choices": [
+    {
+      "index": 0,
+      "message": {
+        "role": "assistant",
+        "content": null,
+        "tool_calls": [
+          { "id": "a", "type": "function", "function": { "name": "get_time", "arguments": "{}" } }
+        ],
+        "refusal": null
+      },
+      "finish_reason": %q
+    }
+  ]
+}`
+	in := &scripted{whole: true, blocks: []string{fmt.Sprintf(answer, "stop")}}
+	out, resp, err := exchange(t, in, gateway.Target{Mode: gateway.Repair}, request)
+	if want := fmt.Sprintf(answer, "tool_calls"); err != nil || out != want || resp.Summary.RepairList() != "finish_reason=1" {
+		t.Errorf("got %v, %s\n%s\nwant\n%s", err, resp.Summary.RepairList(), out, want)
 	}
 }

@@ -87,7 +87,7 @@ func (h *held) rewrite() {
 		return entries
 	}
 	for i := range f.Choices() {
-		if entries := of(h.pieces, i); len(entries) > 0 {
+		if entries := of(h.pieces, i); len(entries) > 0 && !h.asTheyCame(i, entries) {
 			f.PutCalls(i, entries)
 		}
 		if late := of(h.late, i); len(late) > 0 {
@@ -97,6 +97,20 @@ func (h *held) rewrite() {
 	for _, place := range h.renamed {
 		f.Change(place).PutFinish(finishCalls)
 	}
+}
+
+// asTheyCame reports whether entries are those of a choice, in a list, and nothing of them is written anew.
+func (h *held) asTheyCame(place int, entries []wire.Entry) bool {
+	if slices.ContainsFunc(entries, func(e wire.Entry) bool { return e.Kind != wire.AsItCame }) {
+		return false
+	}
+	data, at := h.frame.Data, h.frame.Choices()[place].Calls
+	n := 0
+	wire.Elements(data[:at.End], at.Start, func(int, wire.Span) bool {
+		n++
+		return true
+	})
+	return data[at.Start] == '[' && n == len(entries)
 }
 
 // entry is what a piece goes out as. whole says that the answer is.
