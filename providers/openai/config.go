@@ -15,7 +15,8 @@ import (
 	"net/url"
 	"path"
 	"strings"
-	"sync"
+
+	lru "github.com/hashicorp/golang-lru/v2"
 
 	"github.com/callgate/callgate/gateway"
 	"github.com/callgate/callgate/providers/internal/upstream"
@@ -91,8 +92,8 @@ type Provider struct {
 	streamOnly       []string
 	needs            gateway.Needs
 	taste            taste
-	responsesURL     *url.URL // nil without the Responses API
-	plain            sync.Map // the names of models that have no encrypted reasoning
+	responsesURL     *url.URL                     // nil without the Responses API
+	plain            *lru.Cache[string, struct{}] // models that have no encrypted reasoning
 }
 
 var (
@@ -119,7 +120,12 @@ func New(c Config) (*Provider, error) {
 	if err != nil {
 		return nil, err
 	}
+	plain, err := lru.New[string, struct{}](maxPlain)
+	if err != nil {
+		return nil, err
+	}
 	p := &Provider{
+		plain:          plain,
 		client:         client,
 		listURL:        client.URL("models"),
 		chatPath:       cmp.Or(c.ChatPath, "chat/completions"),

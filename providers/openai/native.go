@@ -19,8 +19,13 @@ import (
 type nativeRequest struct {
 	model string
 	body  wire.Pieces
-	plain wire.Pieces // the same without what the gateway includes, which models that do not reason refuse; nil if the client included it
+	// plain is the same without what the gateway includes, which models that do not reason refuse; nil if the client
+	// included it.
+	plain func() wire.Pieces
 }
+
+// maxPlain is how many models are known that have no encrypted reasoning.
+const maxPlain = 1024
 
 // notAsked warns that the gateway did not ask for reasoning that it could keep.
 const notAsked = "encrypted_reasoning_not_asked"
@@ -44,7 +49,10 @@ func (p *Provider) native(model string, req *gateway.Request) (*nativeRequest, e
 	}
 	n := &nativeRequest{model: model, body: out}
 	if !responses.Keeps(body) {
-		n.plain, _ = responses.Request(body, model, changes, false)
+		n.plain = func() wire.Pieces {
+			out, _ := responses.Request(body, model, changes, false) // it was one already
+			return out
+		}
 	}
 	return n, nil
 }
@@ -54,13 +62,13 @@ func (p *Provider) native(model string, req *gateway.Request) (*nativeRequest, e
 func (p *Provider) respond(ctx context.Context, req *gateway.Request, n *nativeRequest) (gateway.Reply, error) {
 	var warnings []string
 	body := n.body
-	if _, plain := p.plain.Load(n.model); plain && n.plain != nil {
-		body, warnings = n.plain, []string{notAsked}
+	if n.plain != nil && p.plain.Contains(n.model) {
+		body, warnings = n.plain(), []string{notAsked}
 	}
 	resp, err := p.post(ctx, req, body)
 	if err != nil && n.plain != nil && warnings == nil && refusesEncrypted(err) {
-		if resp, err = p.post(ctx, req, n.plain); err == nil {
-			p.plain.Store(n.model, true)
+		if resp, err = p.post(ctx, req, n.plain()); err == nil {
+			p.plain.Add(n.model, struct{}{})
 			warnings = []string{notAsked}
 		}
 	}
