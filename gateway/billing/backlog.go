@@ -138,8 +138,8 @@ func (b *backlog) reuse(rows []Row) {
 	}
 }
 
-// room is memory for rows: of others, or for so many.
-func (b *backlog) room(rows int) []Row {
+// memoryFor is memory for rows: that of others, or for so many.
+func (b *backlog) memoryFor(rows int) []Row {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if spare := b.spare; spare != nil && rows > 0 {

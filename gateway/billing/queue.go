@@ -123,7 +123,7 @@ func (q *queue) take() (next *batch, closed bool) {
 	defer q.mu.Unlock()
 	if len(q.next.rows)+len(q.next.notes) > 0 {
 		next = q.next
-		q.next = newBatch(q.room.room(len(next.rows))) // mostly as many follow
+		q.next = newBatch(q.room.memoryFor(len(next.rows))) // mostly as many follow
 	}
 	return next, q.closed
 }

@@ -3,7 +3,6 @@ package flow_test
 import (
 	"context"
 	"encoding/json"
-	"io"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -109,18 +108,8 @@ func recorded(t *testing.T, p gateway.Provider, m gateway.Meter, body string) (s
 	if err != nil {
 		return "", nil, err
 	}
-	defer resp.Close()
-	var out strings.Builder
-	for in := reads(resp); ; {
-		piece, err := in.next()
-		if err == io.EOF {
-			return out.String(), resp, nil
-		}
-		if err != nil {
-			return out.String(), resp, err
-		}
-		out.Write(piece)
-	}
+	out, err := drain(resp)
+	return out, resp, err
 }
 
 // recordedUse is the count of tokens that an answer ends with.

@@ -145,15 +145,21 @@ func exchange(t failer, p gateway.Provider, target gateway.Target, body string) 
 	if err != nil {
 		return "", &gateway.Response{Summary: &gateway.Summary{}}, err
 	}
+	out, err := drain(resp)
+	return out, resp, err
+}
+
+// drain returns all that comes of an answer, and closes it.
+func drain(resp *gateway.Response) (string, error) {
 	defer resp.Close()
 	var out strings.Builder
 	for in := reads(resp); ; {
 		piece, err := in.next()
 		if err == io.EOF {
-			return out.String(), resp, nil
+			return out.String(), nil
 		}
 		if err != nil {
-			return out.String(), resp, err
+			return out.String(), err
 		}
 		out.Write(piece)
 	}
