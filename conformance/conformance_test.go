@@ -247,9 +247,10 @@ func build(t *testing.T) string {
 	if _, err := builtin.Wasm(builtin.Name); err != nil {
 		t.Fatal(err)
 	}
-	file := filepath.Join(t.TempDir(), "callgate.exe")                    // a name that every system runs
-	slack := "-s -w -X github.com/callgate/callgate/conformance.slack=60" // the machine may be busy
-	if out, err := exec.Command("go", "build", "-ldflags", slack, "-o", file, "../cmd/gateway").CombinedOutput(); err != nil {
+	file := filepath.Join(t.TempDir(), "callgate.exe") // a name that every system runs
+	// The machine may be busy.
+	const flags = "-s -w -X github.com/callgate/callgate/conformance.slack=60"
+	if out, err := exec.Command("go", "build", "-ldflags", flags, "-o", file, "../cmd/gateway").CombinedOutput(); err != nil {
 		t.Fatalf("go build: %v\n%s", err, out)
 	}
 	return file
