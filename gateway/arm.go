@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/callgate/callgate/gateway/rollout"
 )
@@ -91,10 +92,24 @@ func (s *Summary) result() rollout.Result {
 		return rollout.Failed
 	case len(s.Corrections) > 0:
 		return rollout.Reasked
-	case len(s.Faults) > 0 || called && len(s.Repairs) > 0 || s.Structured != nil && s.Structured.Result == StructuredRepaired:
+	case len(s.Faults) > 0 || called && s.repairedCalls() || s.Structured != nil && s.Structured.Result == StructuredRepaired:
 		return rollout.Repaired
 	case called:
 		return rollout.Clean
 	}
 	return rollout.Plain
+}
+
+// repairedCalls reports whether any of the repairs is of calls, and not of the request or of reasoning.
+func (s *Summary) repairedCalls() bool {
+	for kind := range s.Repairs {
+		switch kind {
+		case "reasoning_text", "reasoning_field", "prompted", "prompted_format", "cache_hint", "date_context", "tool_loop":
+		default:
+			if !strings.HasPrefix(kind, "history_") {
+				return true
+			}
+		}
+	}
+	return false
 }

@@ -74,7 +74,7 @@ const (
 
 // Calling is what an answer calls.
 type Calling struct {
-	// Parsers are those whose calls were taken. Calls is how many calls were read from the
+	// Parsers are those that have read some of the text. Calls is how many calls were read from the
 	// text, as Native is how many came as tool_calls.
 	Parsers       []string
 	Calls, Native int

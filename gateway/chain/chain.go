@@ -70,15 +70,23 @@ const (
 
 // Report is what a chain did, for headers and logs.
 type Report struct {
-	Parsers  []string       // names of the parsers whose calls were taken
+	Parsers  []string       // names of the parsers that have read some of the text
 	Calls    int            // complete calls
 	Repairs  map[string]int // what was repaired, by kind
 	Warnings []string       // what went wrong or was lost
+	Reasoned bool           // reasoning, or the markers around it, stood in the text
 }
 
 func (r *Report) warn(w string) {
 	if !slices.Contains(r.Warnings, w) {
 		r.Warnings = append(r.Warnings, w)
+	}
+}
+
+// readBy notes a parser that has read some of the text.
+func (r *Report) readBy(parser string) {
+	if !slices.Contains(r.Parsers, parser) {
+		r.Parsers = append(r.Parsers, parser)
 	}
 }
 
@@ -92,9 +100,7 @@ func (r *Report) note(e *abi.Event, parser string) {
 		r.Repairs[e.Name]++
 	case abi.CallEnd:
 		r.Calls++
-		if !slices.Contains(r.Parsers, parser) {
-			r.Parsers = append(r.Parsers, parser)
-		}
+		r.readBy(parser)
 	case abi.Cut:
 		r.warn("truncated_call")
 	}

@@ -274,6 +274,7 @@ func (m *machine) behind(literal string) {
 func (m *machine) openReasoning(literal string, k *marker) {
 	m.behind(literal)
 	m.sofar.begun = true
+	m.text.report.Reasoned = true
 	if !m.reasoning.open {
 		m.reasoning.begin(k)
 		m.text.at.newLine()
@@ -286,8 +287,10 @@ func (m *machine) closeReasoning(literal string) {
 	switch r := &m.reasoning; {
 	case r.open:
 		r.leave()
+		m.text.report.Reasoned = true
 	case r.begins == Auto && m.text.report.Calls == 0:
 		r.begins = Closed
+		m.text.report.Reasoned = true
 		m.text.out.wasReasoning()
 		m.text.report.warn("reasoning_start_missing")
 	default:
@@ -334,6 +337,9 @@ func (m *machine) parse(ctx context.Context, e end) bool {
 		if m.text.out.void() {
 			m.text.report.warn("broken_call")
 		}
+		if r.shown {
+			m.text.report.readBy(r.reading.judge.candidate.Name)
+		}
 		m.close()
 		m.in.drop(became.from)
 		m.sofar.start, m.sofar.begun = false, true
@@ -349,6 +355,7 @@ func (m *machine) wasRead(r *region, to int) {
 	if !r.shown || r.kind != 0 {
 		m.markup()
 	}
+	m.text.report.readBy(r.reading.judge.candidate.Name)
 	if r.called {
 		m.calledIn(r, m.in.buf[:to])
 	}

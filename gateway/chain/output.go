@@ -21,6 +21,7 @@ func (w *writer) write(kind abi.Kind, text []byte) {
 	if w.block.state != noBlock && w.inBlock(kind, text) {
 		return
 	}
+	w.report.Reasoned = w.report.Reasoned || kind == abi.Reasoning
 	w.out.write(kind, text)
 }
 

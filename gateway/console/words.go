@@ -28,6 +28,7 @@ var repaired = map[string]string{ //nolint:gochecknoglobals // a table
 	"stream":          "A whole answer where a stream was asked for",
 	"reference":       "References to earlier results",
 	"reasoning_field": "Reasoning in an unusual member",
+	"reasoning_text":  "Reasoning written as text",
 	"answer_json":     "Answers that were not quite JSON",
 	"answer_types":    "JSON answers with values of the wrong type",
 	"answer_encoding": "JSON answers wrapped in a string",

@@ -405,7 +405,7 @@ func TestWhole(t *testing.T) {
 	if out != want {
 		t.Errorf("got  %s\nwant %s", out, want)
 	}
-	if resp.Summary.RepairList() != "args_json=1" {
+	if resp.Summary.RepairList() != "args_json=1,reasoning_text=1" {
 		t.Errorf("repairs are %q", resp.Summary.RepairList())
 	}
 }

@@ -304,6 +304,9 @@ func (s *stage) close() {
 		for kind, n := range report.Repairs {
 			s.outcome.Repairs = gateway.Count(s.outcome.Repairs, kind, n)
 		}
+		if report.Reasoned {
+			s.outcome.Repaired("reasoning_text")
+		}
 		for _, p := range report.Parsers {
 			s.outcome.Parsed(p)
 		}
