@@ -36,7 +36,7 @@ func TestChangesAreSaid(t *testing.T) {
 			t.Fatal(err)
 		}
 		for name, source := range map[string]*planned{"auto": auto, filepath.Base(dir): {}} {
-			source.native.Specs = specs
+			source.Specs = specs
 			target := gateway.Target{Provider: "p", Mode: gateway.Repair, Reasoning: chain.Auto, AllowEmpty: true, Parsers: gateway.ParserSpec{Auto: name == "auto", Reasoning: true}}
 			if name != "auto" {
 				target.Parsers.Names = []string{name}

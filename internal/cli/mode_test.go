@@ -146,7 +146,7 @@ func TestReport(t *testing.T) {
 	t.Parallel()
 	g := serve(t, fmt.Sprintf(modeConfig, speaker(t)))
 	for name, want := range map[string]struct{ calls, repairs string }{
-		"call": {"1", ""}, "broken": {"1", "args_json=1"}, "reasoning": {"1", ""}, "mine_not": {"0", ""},
+		"call": {"1", ""}, "broken": {"1", "args_json=1"}, "reasoning": {"1", "reasoning_text=1"}, "mine_not": {"0", ""},
 	} {
 		t.Run(name+"/whole", func(t *testing.T) {
 			r := g.chat(prompt("report/"+name, "hi", false))

@@ -80,6 +80,9 @@ func TestRecorded(t *testing.T) {
 					t.Fatalf("got status %d: %s", r.status, r.body)
 				}
 				sameRequest(t, sent, request)
+				if faults := r.header.Get("x-callgate-faults"); faults != "" {
+					t.Errorf("got the faults %s, want none", faults)
+				}
 				got, err := c.read(r.body)
 				if err != nil {
 					t.Fatalf("%v in %s", err, r.body)

@@ -195,7 +195,7 @@ func (t *translation) addCall(item object, place string, custom bool) error {
 		args = wire.AppendQuoted(nil, append(append([]byte(`{"input":`), args...), '}'))
 	}
 	if space := wire.Unquote(item.get("namespace")); space != "" {
-		name = wire.AppendQuoted(nil, flat(space, wire.Unquote(name)))
+		name = wire.AppendQuoted(nil, t.tools.set.known(space, wire.Unquote(name)))
 	}
 	t.call(item, wire.Unquote(id), chatCall{id, name, args})
 	return nil

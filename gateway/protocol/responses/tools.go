@@ -38,12 +38,22 @@ type echoed struct {
 	missing string // members that clients expect of it besides, each with a comma in front
 }
 
+// known is the name by which the model knows a tool. OpenAI gives a tool that its tool_search has found
+// its own name as the namespace too.
+func (s *toolset) known(space, name string) string {
+	if space == "" {
+		return name
+	}
+	full := flat(space, name)
+	if _, has := s.byName[full]; !has && space == name {
+		return name
+	}
+	return full
+}
+
 // allowed is the name by which the model knows a tool; ok is false for one that the client bars.
 func (s *toolset) allowed(space, name string) (known string, ok bool) {
-	known = name
-	if space != "" {
-		known = flat(space, name)
-	}
+	known = s.known(space, name)
 	t, has := s.byName[known]
 	return known, !t.barred && (has || !s.restricted)
 }

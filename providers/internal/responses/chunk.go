@@ -2,6 +2,7 @@ package responses
 
 import (
 	"bytes"
+	"slices"
 	"strconv"
 
 	"github.com/callgate/callgate/gateway"
@@ -128,13 +129,31 @@ func detail(item []byte, index int) []byte {
 	return append(strconv.AppendInt(append(b, `,"format":"openai-responses-v1","index":`...), int64(index), 10), '}')
 }
 
-// nameOf is the name by which chat completions know the tool of a call.
-func nameOf(item []byte) []byte {
+// nameOf is the name by which chat completions know the tool of a call. OpenAI gives a tool that its
+// tool_search has found its own name as the namespace too, so that counts where the request has one of
+// that name; spaces are those.
+func nameOf(item []byte, spaces []string) []byte {
 	name := get(item, "name")
-	if space := wire.Unquote(get(item, "namespace")); space != "" {
-		return wire.AppendQuoted(nil, gateway.FlatName(space, wire.Unquote(name)))
+	space, plain := wire.Unquote(get(item, "namespace")), wire.Unquote(name)
+	if space != "" && (space != plain || slices.Contains(spaces, space)) {
+		return wire.AppendQuoted(nil, gateway.FlatName(space, plain))
 	}
 	return orNull(name)
+}
+
+// namespaces are the names of those among a response's tools.
+func namespaces(response []byte) (names []string) {
+	tools := get(response, "tools")
+	if !bytes.Contains(tools, []byte(`"namespace"`)) {
+		return nil
+	}
+	wire.Elements(tools, 0, func(_ int, at wire.Span) bool {
+		if tool := at.Of(tools); wire.Unquote(get(tool, "type")) == "namespace" {
+			names = append(names, wire.Unquote(get(tool, "name")))
+		}
+		return true
+	})
+	return names
 }
 
 // isCall reports whether an item is a call of the client's tools; custom that its input is a text.

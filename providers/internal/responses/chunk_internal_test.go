@@ -29,3 +29,22 @@ func TestCounts(t *testing.T) {
 		}
 	}
 }
+
+// TestNameOf holds by which name the tool of a call is known: with its namespace, unless that is what
+// OpenAI's tool_search makes of the name.
+func TestNameOf(t *testing.T) {
+	t.Parallel()
+	const spaces = `{"tools":[{"type":"function","name":"f"},{"type":"namespace","name":"g","tools":[]}]}`
+	for item, want := range map[string]string{
+		`{"name":"f"}`:                 `"f"`,
+		`{"name":"f","namespace":"f"}`: `"f"`,
+		`{"name":"f","namespace":"g"}`: `"g__f"`,
+		`{"name":"g","namespace":"g"}`: `"g__g"`,
+		`{"namespace":"g"}`:            `"g__"`,
+		`{}`:                           `null`,
+	} {
+		if got := string(nameOf([]byte(item), namespaces([]byte(spaces)))); got != want {
+			t.Errorf("%s: got %s, want %s", item, got, want)
+		}
+	}
+}

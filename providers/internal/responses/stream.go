@@ -19,6 +19,7 @@ type Decoder struct {
 	Content, Finished, Done bool
 
 	head     []byte
+	spaces   []string      // the namespaces of the tools
 	origins  []byte        // the lines of events that no frame has yet
 	number   int           // of the event at hand
 	items    map[int]*open // by output_index
@@ -102,7 +103,7 @@ func inferred(event string) string {
 // lifecycle takes an event with a response.
 func (d *Decoder) lifecycle(kind string, response []byte) {
 	if d.head == nil {
-		d.head = head("chat.completion.chunk", response, d.Model)
+		d.head, d.spaces = head("chat.completion.chunk", response, d.Model), namespaces(response)
 		d.chunk([]byte(`{"role":"assistant","content":""}`), nil, "null")
 	}
 	switch kind {
@@ -149,7 +150,7 @@ func (d *Decoder) added(index int, item, data []byte) {
 	case call:
 		it.index = d.calls
 		d.calls++
-		d.call(it, append(append(append(append([]byte(`"id":`), orNull(get(item, "call_id"))...), `,"type":"function","function":{"name":`...), nameOf(item)...), `,"arguments":""}`...))
+		d.call(it, append(append(append(append([]byte(`"id":`), orNull(get(item, "call_id"))...), `,"type":"function","function":{"name":`...), nameOf(item, d.spaces)...), `,"arguments":""}`...))
 		if custom {
 			d.arguments(it, wire.AppendQuoted(nil, `{"input":"`))
 		}

@@ -26,7 +26,7 @@ func Whole(data []byte, model string) ([]byte, error) {
 	if len(output) == 0 || output[0] != '[' {
 		return nil, ErrNoResponse
 	}
-	w := &whole{}
+	w := &whole{spaces: namespaces(data)}
 	wire.Elements(output, 0, func(i int, at wire.Span) bool {
 		w.add(i, at.Of(output))
 		return true
@@ -70,7 +70,8 @@ func Whole(data []byte, model string) ([]byte, error) {
 type whole struct {
 	text, reasoning, refusal        []byte // between quotes
 	details, notes, calls, logprobs []byte // elements
-	n                               int    // calls
+	spaces                          []string
+	n                               int // calls
 	said                            bool
 }
 
@@ -87,7 +88,7 @@ func (w *whole) add(i int, item []byte) {
 		}
 		b := strconv.AppendInt([]byte(`{"index":`), int64(w.n), 10)
 		b = append(append(append(b, `,"id":`...), orNull(get(item, "call_id"))...), `,"type":"function","function":{"name":`...)
-		b = append(append(append(b, nameOf(item)...), `,"arguments":`...), arguments...)
+		b = append(append(append(b, nameOf(item, w.spaces)...), `,"arguments":`...), arguments...)
 		w.calls = element(w.calls, append(b, "}}"...))
 		w.n++
 	case kind == "reasoning":
