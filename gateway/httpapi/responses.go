@@ -31,7 +31,7 @@ func newParsers(state *state.Service, o responses.Options) parsers {
 // routeResponses adds the paths of the Responses API that make something.
 func routeResponses(to *echo.Echo, x *exchange, p parsers) {
 	before := x.access.middleware(answersAs(responses.Form))
-	to.POST(responsesPath, x.handler(p.create), before...)
+	to.POST(responsesPath, orPrepare(x.handler(p.create), x.silent().handler(p.create)), before...)
 	to.POST(responsesPath+"/compact", x.handler(p.compact), before...)
 	to.POST(responsesPath+"/input_tokens", x.bodies.withBody(countResponse(p.count)), x.access.middleware(errorsAs(responses.Form))...)
 }

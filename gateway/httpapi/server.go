@@ -20,6 +20,7 @@ import (
 	"github.com/callgate/callgate/gateway/protocol/chat"
 	"github.com/callgate/callgate/gateway/protocol/responses"
 	"github.com/callgate/callgate/gateway/protocol/responses/state"
+	"github.com/callgate/callgate/gateway/socket"
 )
 
 // Chatter answers requests; *flow.Gateway is one.
@@ -82,6 +83,8 @@ type Config struct {
 	Sealer *responses.Sealer
 	// State is what the Responses API remembers; nil for nothing.
 	State *state.Service
+	// Sockets has the connections of clients that ask over WebSockets; nil for none.
+	Sockets *socket.Sockets
 	// Log may be nil.
 	Log *slog.Logger
 }
@@ -136,7 +139,11 @@ func New(cfg Config) (*Server, error) {
 	r.route(s.echo, cfg.Passthrough)
 	models{cfg.Gateway}.route(s.echo, a)
 	routeMessages(s.echo, x, &counter{cfg.Gateway, a, w})
-	routeResponses(s.echo, x, newParsers(cfg.State, responses.Options{Sealer: cfg.Sealer, Limits: cfg.Limits}))
+	parsers := newParsers(cfg.State, responses.Options{Sealer: cfg.Sealer, Limits: cfg.Limits})
+	routeResponses(s.echo, x, parsers)
+	if cfg.Sockets != nil {
+		(&sockets{cfg.Sockets, a, socket.Settings{Path: responsesPath, MaxMessage: cfg.MaxBody, Memory: cfg.Memory, Begin: newSession(cfg.Memory)}}).route(s.echo)
+	}
 	(&storedAPI{cfg.State, b, cfg.Heartbeat}).route(s.echo, a)
 	return s, nil
 }

@@ -25,6 +25,7 @@ import (
 	"github.com/callgate/callgate/gateway/protocol/responses/state"
 	"github.com/callgate/callgate/gateway/quality"
 	"github.com/callgate/callgate/gateway/rollout"
+	"github.com/callgate/callgate/gateway/socket"
 	"github.com/callgate/callgate/gateway/store"
 	"github.com/callgate/callgate/gateway/toolserver/catalogue"
 	"github.com/callgate/callgate/gateway/trace"
@@ -49,6 +50,7 @@ type process struct {
 	rollouts *rollout.Book
 	store    store.Store // nil: none; state closes it
 	state    *state.Service
+	sockets  *socket.Sockets
 	kept     toolKeeper
 	usage    *usageBook // nil: no ledger
 	limits   *admit.State
@@ -98,7 +100,7 @@ func newProcess(ctx context.Context, cfg *config.Config, sys *system, log *slog.
 	if p.keys, err = newKeyBook(ctx, cfg, p.store, log); err != nil {
 		return p, errors.Join(err, p.store.Close())
 	}
-	p.state = p.newState(cfg, sys)
+	p.state, p.sockets = p.newState(cfg, sys), socket.New(sys, p.log)
 	return p, nil
 }
 
@@ -168,6 +170,9 @@ func (p *process) keepContent(c config.Content) {
 // close ends it, behind the last edition. Spans that wait are sent first.
 func (p *process) close(ctx context.Context) error {
 	p.content.Close()
+	now, cut := context.WithCancel(ctx)
+	cut()
+	_ = p.sockets.Shutdown(now) // those that are left, where the server has ended by itself
 	errs := []error{p.state.Close(), p.limits.Close(), p.usage.close(ctx), p.tracer.Shutdown(ctx)}
 	if p.parsers != nil {
 		errs = append(errs, p.parsers.host.Close(ctx))

@@ -16,6 +16,7 @@ import (
 
 	"github.com/callgate/callgate/gateway/config"
 	"github.com/callgate/callgate/gateway/redis"
+	"github.com/callgate/callgate/gateway/socket"
 	"github.com/callgate/callgate/gateway/store"
 	"github.com/callgate/callgate/plugins/builtin"
 )
@@ -213,7 +214,7 @@ func (sys *system) serve(ctx context.Context, l listeners, cfg *config.Config, l
 				sys.drain()
 				limit, end := context.WithTimeout(context.WithoutCancel(ctx), time.Duration(cfg.ShutdownTimeout))
 				defer end()
-				err := shutdown(server, delay(ctx, cfg), time.Duration(cfg.ShutdownTimeout), log)
+				err := shutdown(server, sys.sockets, delay(ctx, cfg), time.Duration(cfg.ShutdownTimeout), log)
 				sys.state.Drain(limit)
 				return err
 			}
@@ -237,7 +238,7 @@ func delay(ctx context.Context, cfg *config.Config) time.Duration {
 
 // shutdown takes requests for as long as delay, while /readyz says that it ends, and lets those
 // that run finish. What runs when limit is over, counted from now, is cut.
-func shutdown(server *http.Server, delay, limit time.Duration, log *slog.Logger) error {
+func shutdown(server *http.Server, sockets *socket.Sockets, delay, limit time.Duration, log *slog.Logger) error {
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
 	log.Info("shutting down", "delay", delay, "timeout", limit)
@@ -245,7 +246,9 @@ func shutdown(server *http.Server, delay, limit time.Duration, log *slog.Logger)
 	case <-time.After(delay):
 	case <-ctx.Done():
 	}
-	err := server.Shutdown(ctx)
+	left := make(chan error, 1)
+	go func() { left <- sockets.Shutdown(ctx) }()
+	err := errors.Join(server.Shutdown(ctx), <-left)
 	if errors.Is(err, context.DeadlineExceeded) {
 		return errors.Join(fmt.Errorf("requests still ran after %v (shutdown_timeout)", limit), server.Close())
 	}

@@ -162,7 +162,7 @@ func (v *edition) options(p *process) flow.Options {
 func (v *edition) api(p *process) httpapi.Config {
 	cfg := v.config
 	c := httpapi.Config{
-		Gateway: v.chat, Serves: v.tools != nil, State: p.state, Metrics: p.accounts, Sealer: p.sealer, Content: p.content,
+		Gateway: v.chat, Serves: v.tools != nil, State: p.state, Sockets: p.sockets, Metrics: p.accounts, Sealer: p.sealer, Content: p.content,
 		MaxBody: int64(cfg.Limits.Body), MaxUpload: int64(cfg.Limits.Upload), Memory: p.memory, Uploads: p.uploads, Limits: requestLimits(cfg.Limits),
 		Passthrough: cfg.Passthrough, Ready: v.ready, Notes: v.parsers.notes, Heartbeat: time.Duration(cfg.Heartbeat), Keys: p.keys, Proxies: cfg.Proxies(), Origins: cfg.CORSOrigins, Log: p.log,
 	}

@@ -29,7 +29,7 @@ func newMachine(r *Request, summary *gateway.Summary, e events) machine {
 	return machine{
 		events: e, response: r.id, summary: summary, listed: r.ownTools.listed,
 		calls:    calls{tools: &r.tools, response: r.id},
-		thinking: thinking{vault: r.vault(), asked: asked, stored: r.Stored},
+		thinking: thinking{vault: r.vault(), asked: asked, stored: r.Kept},
 		output:   output{asked: asked},
 	}
 }

@@ -47,6 +47,9 @@ type Request struct {
 	Save func(Result) error
 	// Stored is what the response says of store; it is false unless somebody sets it.
 	Stored bool
+	// Kept says that the gateway keeps the response, stored or for its connection alone, so that what
+	// a provider has sealed of its thoughts need not be with the client.
+	Kept bool
 
 	id       string
 	created  int64

@@ -20,7 +20,7 @@ func (s *Service) Parse(ctx context.Context, body []byte, c protocol.Client) (pr
 	if err != nil {
 		return nil, err
 	}
-	e := &exchange{Request: r, service: s, tenant: c.Tenant, client: c.Key, limits: c.Limits, room: c.Room, unlock: func() {}}
+	e := &exchange{Request: r, service: s, tenant: c.Tenant, client: c.Key, limits: c.Limits, room: c.Room, session: sessionOf(ctx), unlock: func() {}}
 	if err := e.resolve(ctx); err != nil {
 		e.unlock()
 		return nil, err
@@ -66,7 +66,7 @@ func (s *Service) look(ctx context.Context, body []byte, c protocol.Client) (*re
 	if err != nil {
 		return nil, err
 	}
-	e := &exchange{Request: r, service: s, tenant: c.Tenant, client: c.Key, room: c.Room, unlock: func() {}}
+	e := &exchange{Request: r, service: s, tenant: c.Tenant, client: c.Key, room: c.Room, session: sessionOf(ctx), unlock: func() {}}
 	defer func() { e.unlock() }()
 	return r, e.resolve(ctx)
 }
@@ -83,6 +83,8 @@ type exchange struct {
 	input   []store.Item    // the same as they are stored; see stored
 	earlier []store.Item    // what it goes on from
 	shorter bool            // a summary is in the place of earlier ones
+	apart   bool            // they are the session's, and not in the store
+	session *Session        // of the connection that the request came on; nil for most
 	unlock  func()          // may be called several times
 	// stays takes the end of the request's context away from unlock; it reports whether that was
 	// in time.
@@ -106,7 +108,9 @@ func (e *exchange) resolve(ctx context.Context) error {
 	previous, conversation := e.PreviousResponseID(), e.Conversation()
 	switch {
 	case previous != "":
-		earlier, err = s.before(ctx, e.tenant, previous)
+		if earlier, e.apart = e.session.find(e.tenant, previous); !e.apart {
+			earlier, err = s.before(ctx, e.tenant, previous)
+		}
 	case conversation != "":
 		release, refused := s.past.lock(ctx, e.tenant, conversation)
 		if refused != nil {

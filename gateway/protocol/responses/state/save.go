@@ -19,7 +19,8 @@ const saveTime = 20 * time.Second
 // prepare makes the chat completion, and sees to it that the response is stored.
 func (e *exchange) prepare(ctx context.Context) error {
 	s := e.service
-	if e.Store() {
+	switch {
+	case e.Store():
 		given, size, err := nameItems(e.NewItems(), "input")
 		if err != nil {
 			return err
@@ -31,7 +32,7 @@ func (e *exchange) prepare(ctx context.Context) error {
 		case large:
 			e.Warn("not_stored", "too_large")
 		default:
-			e.Stored, e.Save = true, e.save
+			e.Stored, e.Kept, e.Save = true, true, e.save
 			e.given = given
 		}
 		if e.Conversation() != "" {
@@ -40,6 +41,12 @@ func (e *exchange) prepare(ctx context.Context) error {
 				return err
 			}
 		}
+	case e.session != nil && e.Conversation() == "":
+		given, _, err := nameItems(e.NewItems(), "input")
+		if err != nil {
+			return err
+		}
+		e.Kept, e.Save, e.given = true, e.keepApart, given
 	}
 	return e.Translate()
 }
@@ -78,7 +85,7 @@ func (e *exchange) put(ctx context.Context, r responses.Result) error {
 	}
 	record := &store.Response{ID: r.ID, Previous: e.PreviousResponseID(), Conversation: e.Conversation(), Body: without(r.Response),
 		Input: e.stored(), Created: time.Unix(e.Created(), 0)}
-	if e.shorter && e.Conversation() == "" { // the summary is where the chain begins
+	if (e.shorter || e.apart) && e.Conversation() == "" { // the chain begins with what it goes on from
 		record.Previous, record.Input = "", slices.Concat(e.earlier, e.stored())
 	}
 	record.Output = make([]store.Item, 0, len(r.Items))

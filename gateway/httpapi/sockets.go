@@ -1,0 +1,116 @@
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/callgate/callgate/gateway"
+	"github.com/callgate/callgate/gateway/inflight"
+	"github.com/callgate/callgate/gateway/protocol/responses"
+	"github.com/callgate/callgate/gateway/protocol/responses/state"
+	"github.com/callgate/callgate/gateway/socket"
+	"github.com/callgate/callgate/gateway/wire"
+)
+
+// sockets takes WebSockets of the Responses API.
+type sockets struct {
+	to       *socket.Sockets
+	access   *access
+	settings socket.Settings
+}
+
+// route adds the path.
+func (s *sockets) route(to *echo.Echo) {
+	to.GET(responsesPath, s.accept, errorsAs(responses.Form), s.samePage, s.access.sameSite, s.access.authenticate)
+}
+
+// accept takes a connection over.
+func (s *sockets) accept(c echo.Context) error {
+	if !strings.EqualFold(c.Request().Header.Get("Upgrade"), "websocket") {
+		c.Response().Header().Set("allow", http.MethodPost)
+		return echo.ErrMethodNotAllowed
+	}
+	err := s.to.Accept(c.Response(), c.Request(), s.settings)
+	if errors.Is(err, socket.ErrBusy) {
+		return &gateway.Error{Kind: gateway.Overloaded, Code: "too_many_connections", RetryAfter: time.Second,
+			Message: "This gateway takes no more WebSockets at the moment: ask by POST " + responsesPath + ", or try again later."}
+	}
+	return nil // what was wrong with the handshake has been said
+}
+
+// samePage keeps pages of other sites away from a gateway without keys: browsers let any page open a
+// WebSocket, and sameSite lets a GET through, which a handshake is.
+func (s *sockets) samePage(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		if s.access.asksKey() {
+			return next(c)
+		}
+		asks := c.Request().WithContext(c.Request().Context())
+		asks.Method = http.MethodPost
+		if err := s.access.protection.Check(asks); err != nil {
+			return &gateway.Error{Kind: gateway.Forbidden, Param: "origin", Err: err, Message: "No API keys are configured, so WebSockets of web pages of other sites are refused."}
+		}
+		return next(c)
+	}
+}
+
+// newSession begins what a connection remembers.
+func newSession(memory *inflight.Budget) func(context.Context) (context.Context, func()) {
+	return func(ctx context.Context) (context.Context, func()) {
+		s := state.NewSession(memory)
+		// The connection is the WebSocket's now, and no answer gathers in it.
+		return state.WithSession(context.WithValue(ctx, connectionKey{}, (*connection)(nil)), s), s.Close
+	}
+}
+
+// orPrepare has a request that is to be noted, and not answered, served by another handler.
+func orPrepare(answer, prepare echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		if socket.Prepares(c.Request().Context()) {
+			return prepare(c)
+		}
+		return answer(c)
+	}
+}
+
+// silent is an exchange that asks nobody: answers have nothing in them.
+func (x *exchange) silent() *exchange {
+	other := *x
+	other.gateway = silence{x.gateway}
+	return &other
+}
+
+// silence answers each chat with nothing.
+type silence struct{ Chatter }
+
+// Chat implements Chatter.
+func (silence) Chat(context.Context, *gateway.Request) (*gateway.Response, error) {
+	return &gateway.Response{Reply: new(nothing), Summary: &gateway.Summary{}}, nil
+}
+
+// nothing is a stream without any text.
+type nothing struct{ at int }
+
+func (n *nothing) Header() http.Header { return http.Header{"Content-Type": {"text/event-stream"}} }
+func (n *nothing) Streamed() bool      { return true }
+func (n *nothing) Close() error        { return nil }
+
+func (n *nothing) Next() (*wire.Frame, error) {
+	n.at++
+	var f wire.Frame
+	switch n.at {
+	case 1:
+		f = wire.Event([]byte(`{"object":"chat.completion.chunk","choices":[{"index":0,"delta":{},"finish_reason":"stop"}],"usage":{"prompt_tokens":0,"completion_tokens":0,"total_tokens":0}}`))
+	case 2:
+		f = wire.Done()
+	default:
+		return nil, io.EOF
+	}
+	return &f, nil
+}

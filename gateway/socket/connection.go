@@ -1,0 +1,165 @@
+package socket
+
+import (
+	"context"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/coder/websocket"
+)
+
+// connection is one of a client's. Its messages are read one by one; those of different lanes (stream_id)
+// are answered at the same time, those of one lane in their order.
+type connection struct {
+	ws        *websocket.Conn
+	of        *Sockets
+	handshake *http.Request
+	settings  Settings
+	ctx       context.Context //nolint:containedctx // that of all its requests
+	cancel    context.CancelFunc
+	work      sync.WaitGroup // of turns
+
+	mu      sync.Mutex
+	lanes   map[string]chan struct{} // by stream_id: closed when the latest turn is over
+	turns   int                      // that run or wait
+	leaving *farewell                // no more turns are taken
+}
+
+// farewell is why a connection ends that nothing is wrong with.
+type farewell struct {
+	event  []byte // for whoever asks once more; nil: the connection just ends
+	reason string
+}
+
+var (
+	restarting = &farewell{reason: "the gateway restarts: connect anew"}
+	tooOld     = &farewell{reason: "the connection is an hour old: connect anew", event: refusal(http.StatusBadRequest, "websocket_connection_limit_reached", "",
+		"This WebSocket is an hour old, which is the most. Connect anew to go on.")}
+)
+
+// serve reads messages until the connection ends.
+func (c *connection) serve() {
+	defer c.cancel()
+	old := time.AfterFunc(c.of.age, func() { c.leave(tooOld) })
+	defer old.Stop()
+	c.work.Go(c.ping)
+	for {
+		m, err := c.read()
+		if err != nil {
+			break
+		}
+		if m != nil {
+			c.take(m)
+		}
+	}
+	c.cancel() // whom its answers are for has left
+	c.mu.Lock()
+	if c.leaving == nil {
+		c.leaving = restarting // nobody is to say more
+	}
+	c.mu.Unlock()
+	c.work.Wait()
+	_ = c.ws.CloseNow()
+}
+
+// ping asks now and then whether the client is still there.
+func (c *connection) ping() {
+	tick := time.NewTicker(pingEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+			ctx, done := context.WithTimeout(c.ctx, pongTime)
+			err := c.ws.Ping(ctx)
+			done()
+			if err != nil {
+				c.cancel()
+				return
+			}
+		case <-c.ctx.Done():
+			return
+		}
+	}
+}
+
+// say sends an event.
+func (c *connection) say(event []byte) error {
+	return c.ws.Write(c.ctx, websocket.MessageText, event)
+}
+
+// refuse says why a message is not answered.
+func (c *connection) refuse(m *message, status int, code, param, text string) {
+	_ = c.say(m.inLane(refusal(status, code, param, text))) // a client that left is noticed by who reads
+}
+
+// take has a message answered, behind those before it in its lane.
+func (c *connection) take(m *message) {
+	over := make(chan struct{})
+	c.mu.Lock()
+	leaving, many := c.leaving, c.turns >= maxTurns
+	before := c.lanes[m.lane]
+	if leaving == nil && !many {
+		c.turns++
+		c.lanes[m.lane] = over
+	}
+	c.mu.Unlock()
+	switch {
+	case leaving != nil:
+		m.room.Close()
+		if leaving.event != nil {
+			_ = c.say(m.inLane(leaving.event))
+		}
+	case many:
+		m.room.Close()
+		c.refuse(m, http.StatusTooManyRequests, "too_many_requests", "", "This WebSocket has as many requests under way as it may have (16): wait for answers.")
+	default:
+		c.work.Go(func() {
+			defer c.over(m, over)
+			if before != nil {
+				select {
+				case <-before:
+				case <-c.ctx.Done():
+				}
+			}
+			c.answer(m)
+		})
+	}
+}
+
+// over notes that a turn is over, and ends the connection if it leaves and this was the last one.
+func (c *connection) over(m *message, over chan struct{}) {
+	m.room.Close()
+	close(over)
+	c.mu.Lock()
+	c.turns--
+	if c.lanes[m.lane] == over {
+		delete(c.lanes, m.lane)
+	}
+	leaving := c.leaving
+	last := c.turns == 0
+	c.mu.Unlock()
+	if last && leaving != nil {
+		c.bye(leaving)
+	}
+}
+
+// leave ends the connection when its turns are over.
+func (c *connection) leave(why *farewell) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.leaving != nil {
+		return
+	}
+	if c.leaving = why; c.turns == 0 {
+		c.work.Go(func() { c.bye(why) })
+	}
+}
+
+// bye ends the connection.
+func (c *connection) bye(why *farewell) {
+	if why.event != nil {
+		_ = c.say(why.event)
+	}
+	_ = c.ws.Close(websocket.StatusGoingAway, why.reason) // the client's answer ends read
+}

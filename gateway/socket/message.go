@@ -1,0 +1,129 @@
+package socket
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+
+	"github.com/coder/websocket"
+
+	"github.com/callgate/callgate/gateway/inflight"
+	"github.com/callgate/callgate/gateway/wire"
+)
+
+// message is a client's request for a response.
+type message struct {
+	body     []byte // as it is posted
+	room     *inflight.Claim
+	lane     string // stream_id as JSON, "" without one
+	prepares bool   // generate is false
+}
+
+// inLane is an event with the lane of the message.
+func (m *message) inLane(event []byte) []byte {
+	if m == nil || m.lane == "" {
+		return event
+	}
+	return with(event, "stream_id", []byte(m.lane))
+}
+
+// errRefused says that a message was refused for its size: what is left of it is not read.
+var errRefused = errors.New("the message was refused")
+
+// read reads the next message: nil if it was none that asks for a response, and that was said.
+func (c *connection) read() (*message, error) {
+	kind, from, err := c.ws.Reader(c.ctx)
+	if err != nil {
+		return nil, err
+	}
+	room := c.settings.Memory.Claim()
+	text, err := c.readAll(from, room)
+	if err != nil {
+		room.Close()
+		return nil, err
+	}
+	m := &message{room: room}
+	if !c.readEvent(m, kind, text) {
+		room.Close()
+		return nil, nil //nolint:nilnil // see above
+	}
+	return m, nil
+}
+
+// readAll reads a message as far as it may go. Room is claimed for it as it comes.
+func (c *connection) readAll(from io.Reader, room *inflight.Claim) ([]byte, error) {
+	const first, grows = 4 << 10, 2
+	var text []byte
+	for {
+		if len(text) == cap(text) {
+			size := max(first, grows*cap(text))
+			if err := room.Grow(int64(size - cap(text))); err != nil {
+				c.refuse(nil, http.StatusServiceUnavailable, "memory_full", "", "The gateway has no memory for a message of this size at the moment: try again later.")
+				_ = c.ws.Close(websocket.StatusTryAgainLater, "no memory for this message")
+				return nil, errRefused
+			}
+			text = append(make([]byte, 0, size), text...)
+		}
+		n, err := from.Read(text[len(text):cap(text)])
+		text = text[:len(text)+n]
+		switch {
+		case int64(len(text)) > c.settings.MaxMessage:
+			c.refuse(nil, http.StatusRequestEntityTooLarge, "request_too_large", "", fmt.Sprintf("The message is larger than %d bytes (limits.body).", c.settings.MaxMessage))
+			_ = c.ws.Close(websocket.StatusMessageTooBig, "the message is too large")
+			return nil, errRefused
+		case err == io.EOF:
+			return text, nil
+		case err != nil:
+			return nil, err
+		}
+	}
+}
+
+// ownMembers are those of a message that the body of a request has not.
+var ownMembers = [...]string{"type", "stream", "stream_id", "generate", "background"}
+
+// readEvent reads a message. It reports whether that asks for a response; if not, it has said why.
+func (c *connection) readEvent(m *message, kind websocket.MessageType, text []byte) bool {
+	text = bytes.TrimSpace(text)
+	if kind != websocket.MessageText || !wire.IsObject(text) || !json.Valid(text) {
+		c.refuse(m, http.StatusBadRequest, "invalid_json", "", "The message is not a JSON object: send {\"type\": \"response.create\", …} as text.")
+		return false
+	}
+	var of [len(ownMembers)][]byte
+	wire.Members(text, 0, func(key []byte, v wire.Span) bool {
+		for i, name := range ownMembers {
+			if string(key) == name {
+				of[i] = v.Of(text)
+			}
+		}
+		return true
+	})
+	kindOf, lane, generate, background := of[0], of[2], of[3], of[4]
+	if len(lane) > 0 && string(lane) != "null" {
+		if lane[0] != '"' || len(lane) > maxLane {
+			c.refuse(m, http.StatusBadRequest, "invalid_type", "stream_id", fmt.Sprintf("stream_id must be a string of at most %d bytes.", maxLane-len(`""`)))
+			return false
+		}
+		m.lane = string(lane)
+	}
+	switch name := wire.Unquote(kindOf); {
+	case name == "response.steer":
+		_ = c.say(steerFailed(text))
+		return false
+	case name != "response.create":
+		c.refuse(m, http.StatusBadRequest, "invalid_value", "type", fmt.Sprintf("The message's type is %.60q; it must be \"response.create\".", name))
+		return false
+	case string(background) == "true":
+		c.refuse(m, http.StatusBadRequest, "unsupported_parameter", "background", "Over a WebSocket no response runs in the background: leave background out, or use POST /v1/responses.")
+		return false
+	}
+	m.prepares = string(generate) == "false"
+	m.body = append(wire.AppendOthers([]byte(`{"stream":true`), text, ownMembers[:]...), '}')
+	return true
+}
+
+// maxLane is how long a stream_id may be as JSON.
+const maxLane = 256

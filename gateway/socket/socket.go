@@ -1,0 +1,127 @@
+package socket
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/coder/websocket"
+
+	"github.com/callgate/callgate/gateway/inflight"
+)
+
+// Bounds on connections. OpenAI ends them after an hour too, and clients know that.
+const (
+	maxConnections = 4096
+	maxAge         = time.Hour
+	maxTurns       = 16 // of a connection, that run or wait for those before them
+	pingEvery      = 30 * time.Second
+	pongTime       = time.Minute
+)
+
+// Settings are those of a connection.
+type Settings struct {
+	// Path is where its messages are posted.
+	Path string
+	// MaxMessage is the largest message in bytes.
+	MaxMessage int64
+	// Memory is what messages are in until they are read as requests; nil has no bound.
+	Memory *inflight.Budget
+	// Begin is called with the context of a connection, which all its requests get from it. end is called
+	// when they are over. It may be nil.
+	Begin func(ctx context.Context) (_ context.Context, end func())
+}
+
+// Sockets are the connections of a gateway. Make one with New. It is safe for concurrent use.
+type Sockets struct {
+	handler http.Handler
+	log     *slog.Logger
+	age     time.Duration // of a connection, at most
+
+	mu      sync.Mutex
+	open    map[*connection]struct{}
+	closing bool
+	work    sync.WaitGroup
+}
+
+// New returns Sockets whose messages h answers.
+func New(h http.Handler, log *slog.Logger) *Sockets {
+	return &Sockets{handler: h, log: log, age: maxAge, open: map[*connection]struct{}{}}
+}
+
+// ErrBusy says that there are too many connections, or that the gateway shuts down.
+var ErrBusy = errors.New("no more WebSockets are taken at the moment")
+
+// Accept takes over the connection of a handshake, and returns: the connection is served in the
+// background until it ends. With ErrBusy nothing has been answered; with any other error the answer says
+// what is wrong with the handshake. Whether the request's page may ask is for the caller to check.
+func (s *Sockets) Accept(w http.ResponseWriter, r *http.Request, o Settings) error {
+	s.mu.Lock()
+	busy := s.closing || len(s.open) >= maxConnections
+	if !busy {
+		s.work.Add(1)
+	}
+	s.mu.Unlock()
+	if busy {
+		return ErrBusy
+	}
+	ws, err := websocket.Accept(w, r, &websocket.AcceptOptions{InsecureSkipVerify: true})
+	if err != nil {
+		s.work.Done()
+		return err
+	}
+	ws.SetReadLimit(-1) // its messages are measured as they come
+	ctx, cancel := context.WithCancel(context.WithoutCancel(r.Context()))
+	end := func() {}
+	if o.Begin != nil {
+		ctx, end = o.Begin(ctx)
+	}
+	c := &connection{ws: ws, of: s, handshake: r, settings: o, ctx: ctx, cancel: cancel, lanes: map[string]chan struct{}{}}
+	s.mu.Lock()
+	s.open[c] = struct{}{}
+	late := s.closing
+	s.mu.Unlock()
+	if late {
+		c.leave(restarting)
+	}
+	go func() {
+		defer s.work.Done()
+		c.serve()
+		end()
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		delete(s.open, c)
+	}()
+	return nil
+}
+
+// Shutdown takes no more messages, ends each connection behind what it answers, and returns when all have
+// ended. What still runs when ctx is over is cut.
+func (s *Sockets) Shutdown(ctx context.Context) error {
+	s.mu.Lock()
+	s.closing = true
+	for c := range s.open {
+		c.leave(restarting)
+	}
+	s.mu.Unlock()
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		s.work.Wait()
+	}()
+	select {
+	case <-ended:
+		return nil
+	case <-ctx.Done():
+	}
+	s.mu.Lock()
+	for c := range s.open {
+		c.cancel()
+	}
+	s.mu.Unlock()
+	<-ended
+	return ctx.Err()
+}

@@ -1,0 +1,180 @@
+package socket
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"runtime/debug"
+	"strings"
+
+	"github.com/callgate/callgate/gateway/inflight"
+	"github.com/callgate/callgate/gateway/wire"
+)
+
+type preparesKey struct{}
+
+// Prepares reports whether a request is to be noted and not answered (generate: false).
+func Prepares(ctx context.Context) bool { return ctx.Value(preparesKey{}) != nil }
+
+// answer has the handler of the HTTP API answer a message.
+func (c *connection) answer(m *message) {
+	ctx, done := context.WithCancel(c.ctx)
+	defer done()
+	if m.prepares {
+		ctx = context.WithValue(ctx, preparesKey{}, true)
+	}
+	size := int64(len(m.body))
+	body := &posted{Reader: bytes.NewReader(m.body), room: m.room}
+	m.body = nil
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, c.settings.Path, body)
+	if err != nil { // of a path of ours it cannot fail
+		panic(err)
+	}
+	r.ContentLength, r.RequestURI, r.Host, r.RemoteAddr, r.TLS = size, c.settings.Path, c.handshake.Host, c.handshake.RemoteAddr, c.handshake.TLS
+	r.Header = posting(c.handshake.Header)
+	t := &turn{to: c, message: m, header: http.Header{}}
+	defer t.end()
+	defer func() {
+		if p := recover(); p != nil && p != http.ErrAbortHandler { // with which a handler cuts an answer
+			c.of.log.Error("panic in a request over a WebSocket", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+		}
+	}()
+	c.of.handler.ServeHTTP(t, r)
+}
+
+// posted is the body of a request, whose memory is free once it was read.
+type posted struct {
+	*bytes.Reader
+	room *inflight.Claim
+}
+
+// Read implements io.Reader.
+func (p *posted) Read(b []byte) (int, error) {
+	n, err := p.Reader.Read(b)
+	if err == io.EOF {
+		_ = p.Close()
+	}
+	return n, err
+}
+
+// Close implements io.Closer.
+func (p *posted) Close() error {
+	p.Reader = bytes.NewReader(nil)
+	p.room.Close()
+	return nil
+}
+
+// posting is the header of the handshake for a request: without what is the handshake's alone.
+func posting(handshake http.Header) http.Header {
+	h := maps.Clone(handshake)
+	maps.DeleteFunc(h, func(name string, _ []string) bool {
+		switch name {
+		case "Connection", "Upgrade", "Content-Length", "Content-Encoding", "Transfer-Encoding", "X-Request-Id", "X-Stainless-Retry-Count":
+			return true
+		}
+		return strings.HasPrefix(name, "Sec-Websocket-")
+	})
+	h["Content-Type"] = []string{"application/json"}
+	return h
+}
+
+// turn is the http.ResponseWriter of a request: the events that are written to it are messages.
+type turn struct {
+	to      *connection
+	message *message
+	header  http.Header
+	status  int
+	wrote   []byte // a block that is not whole yet, or a body that is no stream
+	said    []byte // by a comment of the gateway's
+	begun   bool   // an event went out
+}
+
+// Header implements http.ResponseWriter.
+func (t *turn) Header() http.Header { return t.header }
+
+// WriteHeader implements http.ResponseWriter.
+func (t *turn) WriteHeader(status int) {
+	if t.status == 0 {
+		t.status = status
+	}
+}
+
+// Flush implements http.Flusher: each event has left already.
+func (t *turn) Flush() {}
+
+// maxWhole is how much of a body that is no stream is kept: errors are short.
+const maxWhole = 64 << 10
+
+// Write implements http.ResponseWriter.
+func (t *turn) Write(p []byte) (int, error) {
+	t.WriteHeader(http.StatusOK)
+	if !strings.HasPrefix(t.header.Get("Content-Type"), "text/event-stream") {
+		t.wrote = append(t.wrote, p[:min(len(p), max(0, maxWhole-len(t.wrote)))]...)
+		return len(p), nil
+	}
+	text := p
+	if len(t.wrote) > 0 {
+		text = append(t.wrote, p...)
+	}
+	for {
+		block, rest, whole := bytes.Cut(text, []byte("\n\n"))
+		if !whole {
+			break
+		}
+		if err := t.block(block); err != nil {
+			return 0, err
+		}
+		text = rest
+	}
+	t.wrote = append(t.wrote[:0], text...)
+	return len(p), nil
+}
+
+// block sends the event of a block. Of comments those of the gateway go with the next event.
+func (t *turn) block(block []byte) error {
+	for line := range bytes.SplitSeq(block, []byte{'\n'}) {
+		if comment, ok := bytes.CutPrefix(line, []byte(": callgate ")); ok {
+			if len(t.said) > 0 {
+				t.said = append(t.said, ' ')
+			}
+			t.said = append(t.said, comment...)
+		}
+		if data, ok := bytes.CutPrefix(line, []byte("data: ")); ok && wire.IsObject(data) {
+			return t.event(data)
+		}
+	}
+	return nil
+}
+
+// event sends an event.
+func (t *turn) event(data []byte) error {
+	data = t.message.inLane(data)
+	if len(t.said) > 0 {
+		data, t.said = with(data, "callgate", wire.AppendQuoted(nil, t.said)), t.said[:0]
+	}
+	if !t.begun {
+		t.begun = true
+		data = with(data, "headers", headers(t.header))
+	}
+	return t.to.say(data)
+}
+
+// end says what became of a request that has had no event.
+func (t *turn) end() {
+	if t.begun || t.to.ctx.Err() != nil {
+		return
+	}
+	var body []byte
+	if t.status >= http.StatusBadRequest && wire.IsObject(t.wrote) && json.Valid(t.wrote) {
+		body = wire.Find(t.wrote, wire.Span{End: len(t.wrote)}, "error").Of(t.wrote)
+	}
+	if !wire.IsObject(body) {
+		_ = t.event(refusal(http.StatusBadGateway, "no_answer", "", "The request has had no answer."))
+		return
+	}
+	_ = t.event(failure(t.status, with(body, "headers", headers(t.header))))
+}
