@@ -61,7 +61,7 @@ type process struct {
 // newProcess makes it, as the configuration at the start says. What it asks of an edition it asks
 // of the one that sys has then.
 func newProcess(ctx context.Context, cfg *config.Config, sys *system, log *slog.Logger) (p *process, err error) {
-	p = &process{log: log, answers: &answerStores{}, content: content.New(nil), reloads: newReloads(sys, cfg), rollouts: newRolloutBook(log), secret: []byte(cfg.CacheSalt.Reveal()), memory: inflight.New(memoryBudget(cfg.Limits)), uploads: inflight.New(uploadBudget(cfg.Limits))}
+	p = &process{log: log, answers: &answerStores{}, content: content.New(nil), reloads: newReloads(sys, cfg), rollouts: newRolloutBook(log), secret: []byte(cfg.CacheSalt.Reveal()), memory: inflight.New(memoryBudget(cfg.Limits)), uploads: inflight.New(uploadBudget(cfg.Limits)), sockets: socket.New(sys, log)}
 	if len(p.secret) == 0 {
 		p.secret = []byte(rand.Text())
 	}
@@ -100,7 +100,7 @@ func newProcess(ctx context.Context, cfg *config.Config, sys *system, log *slog.
 	if p.keys, err = newKeyBook(ctx, cfg, p.store, log); err != nil {
 		return p, errors.Join(err, p.store.Close())
 	}
-	p.state, p.sockets = p.newState(cfg, sys), socket.New(sys, p.log)
+	p.state = p.newState(cfg, sys)
 	return p, nil
 }
 

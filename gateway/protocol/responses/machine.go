@@ -29,7 +29,7 @@ func newMachine(r *Request, summary *gateway.Summary, e events) machine {
 	return machine{
 		events: e, response: r.id, summary: summary, listed: r.ownTools.listed,
 		calls:    calls{tools: &r.tools, response: r.id},
-		thinking: thinking{vault: r.vault(), asked: asked, stored: r.Kept},
+		thinking: thinking{vault: r.vault(), asked: asked, stored: r.Save != nil},
 		output:   output{asked: asked},
 	}
 }

@@ -42,14 +42,11 @@ type Options struct {
 type Request struct {
 	fields
 	input
-	// Save, if it is set, is told of a response before the client is told that it is over, and
-	// the client is told of an error in its place if there is one.
+	// Save, if it is set, keeps a response, with what a provider has sealed of its thoughts. It is called
+	// before the client is told that it is over, and the client is told of an error in its place if there is one.
 	Save func(Result) error
 	// Stored is what the response says of store; it is false unless somebody sets it.
 	Stored bool
-	// Kept says that the gateway keeps the response, stored or for its connection alone, so that what
-	// a provider has sealed of its thoughts need not be with the client.
-	Kept bool
 
 	id       string
 	created  int64

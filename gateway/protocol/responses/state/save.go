@@ -32,7 +32,7 @@ func (e *exchange) prepare(ctx context.Context) error {
 		case large:
 			e.Warn("not_stored", "too_large")
 		default:
-			e.Stored, e.Kept, e.Save = true, true, e.save
+			e.Stored, e.Save = true, e.save
 			e.given = given
 		}
 		if e.Conversation() != "" {
@@ -46,7 +46,7 @@ func (e *exchange) prepare(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		e.Kept, e.Save, e.given = true, e.keepApart, given
+		e.Save, e.given = e.keepApart, given
 	}
 	return e.Translate()
 }
