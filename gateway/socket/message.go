@@ -45,11 +45,13 @@ func (c *connection) read() (*message, error) {
 		room.Close()
 		return nil, err
 	}
-	m := &message{room: room}
-	if !c.readEvent(m, kind, text) {
+	m, answer := readMessage(kind, text)
+	if answer != nil {
 		room.Close()
-		return nil, nil //nolint:nilnil // see above
+		_ = c.say(answer) // a client that left is noticed at the next read
+		return nil, nil   //nolint:nilnil // see above
 	}
+	m.room = room
 	return m, nil
 }
 
@@ -85,12 +87,12 @@ func (c *connection) readAll(from io.Reader, room *inflight.Claim) ([]byte, erro
 // ownMembers are those of a message that the body of a request has not.
 var ownMembers = [...]string{"type", "stream", "stream_id", "generate", "background"}
 
-// readEvent reads a message. It reports whether that asks for a response; if not, it has said why.
-func (c *connection) readEvent(m *message, kind websocket.MessageType, text []byte) bool {
-	text = bytes.TrimSpace(text)
+// readMessage reads a message. What is answered at once, since it does not ask for a response that there
+// can be, is the event for that.
+func readMessage(kind websocket.MessageType, text []byte) (m *message, answer []byte) {
+	text, m = bytes.TrimSpace(text), &message{}
 	if kind != websocket.MessageText || !wire.IsObject(text) || !json.Valid(text) {
-		c.refuse(m, http.StatusBadRequest, "invalid_json", "", "The message is not a JSON object: send {\"type\": \"response.create\", …} as text.")
-		return false
+		return nil, refusal(http.StatusBadRequest, "invalid_json", "", "The message is not a JSON object: send {\"type\": \"response.create\", …} as text.")
 	}
 	var of [len(ownMembers)][]byte
 	wire.Members(text, 0, func(key []byte, v wire.Span) bool {
@@ -104,25 +106,22 @@ func (c *connection) readEvent(m *message, kind websocket.MessageType, text []by
 	kindOf, lane, generate, background := of[0], of[2], of[3], of[4]
 	if len(lane) > 0 && string(lane) != "null" {
 		if lane[0] != '"' || len(lane) > maxLane {
-			c.refuse(m, http.StatusBadRequest, "invalid_type", "stream_id", fmt.Sprintf("stream_id must be a string of at most %d bytes.", maxLane-len(`""`)))
-			return false
+			return nil, refusal(http.StatusBadRequest, "invalid_type", "stream_id", fmt.Sprintf("stream_id must be a string of at most %d bytes.", maxLane-len(`""`)))
 		}
 		m.lane = string(lane)
 	}
 	switch name := wire.Unquote(kindOf); {
 	case name == "response.steer":
-		_ = c.say(steerFailed(text))
-		return false
+		return nil, steerFailed(text)
 	case name != "response.create":
-		c.refuse(m, http.StatusBadRequest, "invalid_value", "type", fmt.Sprintf("The message's type is %.60q; it must be \"response.create\".", name))
-		return false
+		return nil, m.inLane(refusal(http.StatusBadRequest, "invalid_value", "type", fmt.Sprintf("The message's type is %.60q; it must be \"response.create\".", name)))
 	case string(background) == "true":
-		c.refuse(m, http.StatusBadRequest, "unsupported_parameter", "background", "Over a WebSocket no response runs in the background: leave background out, or use POST /v1/responses.")
-		return false
+		return nil, m.inLane(refusal(http.StatusBadRequest, "unsupported_parameter", "background",
+			"Over a WebSocket no response runs in the background: leave background out, or use POST /v1/responses."))
 	}
 	m.prepares = string(generate) == "false"
 	m.body = append(wire.AppendOthers([]byte(`{"stream":true`), text, ownMembers[:]...), '}')
-	return true
+	return m, nil
 }
 
 // maxLane is how long a stream_id may be as JSON.
