@@ -112,7 +112,7 @@ func (c *connection) take(m *message) {
 		}
 	case many:
 		m.room.Close()
-		c.refuse(m, http.StatusTooManyRequests, "too_many_requests", "", "This WebSocket has as many requests under way as it may have (16): wait for answers.")
+		c.refuse(m, http.StatusTooManyRequests, "too_many_turns", "", "This WebSocket has as many requests under way as it may have (16): wait for answers.")
 	default:
 		c.work.Go(func() {
 			defer c.over(m, over)

@@ -63,7 +63,7 @@ func (c *connection) readAll(from io.Reader, room *inflight.Claim) ([]byte, erro
 		if len(text) == cap(text) {
 			size := max(first, grows*cap(text))
 			if err := room.Grow(int64(size - cap(text))); err != nil {
-				c.refuse(nil, http.StatusServiceUnavailable, "memory_full", "", "The gateway has no memory for a message of this size at the moment: try again later.")
+				c.refuse(nil, http.StatusServiceUnavailable, "memory_spent", "", "The gateway has no memory for a message of this size at the moment: try again later.")
 				_ = c.ws.Close(websocket.StatusTryAgainLater, "no memory for this message")
 				return nil, errRefused
 			}
@@ -92,7 +92,7 @@ var ownMembers = [...]string{"type", "stream", "stream_id", "generate", "backgro
 func readMessage(kind websocket.MessageType, text []byte) (m *message, answer []byte) {
 	text, m = bytes.TrimSpace(text), &message{}
 	if kind != websocket.MessageText || !wire.IsObject(text) || !json.Valid(text) {
-		return nil, refusal(http.StatusBadRequest, "invalid_json", "", "The message is not a JSON object: send {\"type\": \"response.create\", …} as text.")
+		return nil, refusal(http.StatusBadRequest, "invalid_request", "", "The message is not a JSON object: send {\"type\": \"response.create\", …} as text.")
 	}
 	var of [len(ownMembers)][]byte
 	wire.Members(text, 0, func(key []byte, v wire.Span) bool {
@@ -106,7 +106,7 @@ func readMessage(kind websocket.MessageType, text []byte) (m *message, answer []
 	kindOf, lane, generate, background := of[0], of[2], of[3], of[4]
 	if len(lane) > 0 && string(lane) != "null" {
 		if lane[0] != '"' || len(lane) > maxLane {
-			return nil, refusal(http.StatusBadRequest, "invalid_type", "stream_id", fmt.Sprintf("stream_id must be a string of at most %d bytes.", maxLane-len(`""`)))
+			return nil, refusal(http.StatusBadRequest, "invalid_request", "stream_id", fmt.Sprintf("stream_id must be a string of at most %d bytes.", maxLane-len(`""`)))
 		}
 		m.lane = string(lane)
 	}
@@ -114,9 +114,9 @@ func readMessage(kind websocket.MessageType, text []byte) (m *message, answer []
 	case name == "response.steer":
 		return nil, steerFailed(text)
 	case name != "response.create":
-		return nil, m.inLane(refusal(http.StatusBadRequest, "invalid_value", "type", fmt.Sprintf("The message's type is %.60q; it must be \"response.create\".", name)))
+		return nil, m.inLane(refusal(http.StatusBadRequest, "invalid_request", "type", fmt.Sprintf("The message's type is %.60q; it must be \"response.create\".", name)))
 	case string(background) == "true":
-		return nil, m.inLane(refusal(http.StatusBadRequest, "unsupported_parameter", "background",
+		return nil, m.inLane(refusal(http.StatusBadRequest, "invalid_request", "background",
 			"Over a WebSocket no response runs in the background: leave background out, or use POST /v1/responses."))
 	}
 	m.prepares = string(generate) == "false"

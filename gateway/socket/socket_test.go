@@ -145,22 +145,22 @@ func TestErrors(t *testing.T) {
 			panic(http.ErrAbortHandler)
 		}
 	})
-	const none = `{"type":"error","status":502,"error":{"type":"server_error","code":"no_answer","param":null,"message":"The request has had no answer."},"headers":{}}`
+	const none = `{"type":"error","status":500,"error":{"type":"server_error","code":"internal_error","param":null,"message":"The request has had no answer."},"headers":{}}`
 	for _, row := range [][2]string{
 		{`{"type":"response.create","input":"limited"}`, `{"type":"error","status":429,"error":{"message":"Wait.","type":"requests","param":null,"code":"rate_limit_exceeded","headers":{"retry-after":"3"}},"headers":{"retry-after":"3"}}`},
 		{`{"type":"response.create","input":"panic"}`, none},
 		{`{"type":"response.create","input":"page"}`, none},
 		{`{"type":"response.create","input":"nothing"}`, none},
 		{`{"type":"response.create","input":"cut"}`, `{"n":1,"headers":{}}`},
-		{`{"type":"response.create","background":true,"stream_id":"a"}`, `{"type":"error","status":400,"error":{"type":"invalid_request_error","code":"unsupported_parameter","param":"background","message":"Over a WebSocket no response runs in the background: leave background out, or use POST /v1/responses."},"stream_id":"a"}`},
-		{`{"type":"response.cancel"}`, `{"type":"error","status":400,"error":{"type":"invalid_request_error","code":"invalid_value","param":"type","message":"The message's type is \"response.cancel\"; it must be \"response.create\"."}}`},
-		{`{"type":"response.create","stream_id":7}`, `{"type":"error","status":400,"error":{"type":"invalid_request_error","code":"invalid_type","param":"stream_id","message":"stream_id must be a string of at most 254 bytes."}}`},
+		{`{"type":"response.create","background":true,"stream_id":"a"}`, `{"type":"error","status":400,"error":{"type":"invalid_request_error","code":"invalid_request","param":"background","message":"Over a WebSocket no response runs in the background: leave background out, or use POST /v1/responses."},"stream_id":"a"}`},
+		{`{"type":"response.cancel"}`, `{"type":"error","status":400,"error":{"type":"invalid_request_error","code":"invalid_request","param":"type","message":"The message's type is \"response.cancel\"; it must be \"response.create\"."}}`},
+		{`{"type":"response.create","stream_id":7}`, `{"type":"error","status":400,"error":{"type":"invalid_request_error","code":"invalid_request","param":"stream_id","message":"stream_id must be a string of at most 254 bytes."}}`},
 		{`{"type":"response.steer","previous_response_id":"resp_1","input":"Shorter."}`, `{"type":"response.steer.failed","sequence_number":0,"steer":{"input":"Shorter.","previous_response_id":"resp_1"},"error":{"type":"invalid_request_error","code":"steering_not_supported","message":"Responses cannot be steered here: send the input with the next response.create."}}`},
 	} {
 		o.send(row[0])
 		o.wants(row[1])
 	}
-	const noJSON = `{"type":"error","status":400,"error":{"type":"invalid_request_error","code":"invalid_json","param":null,"message":"The message is not a JSON object: send {\"type\": \"response.create\", …} as text."}}`
+	const noJSON = `{"type":"error","status":400,"error":{"type":"invalid_request_error","code":"invalid_request","param":null,"message":"The message is not a JSON object: send {\"type\": \"response.create\", …} as text."}}`
 	for _, text := range []string{"", "[]", `{"type":"response.create"`, `{"type":"response.create"}{}`, "null"} {
 		o.send(text)
 		o.wants(noJSON)
@@ -208,7 +208,7 @@ func TestLanes(t *testing.T) {
 		o.send(`{"type":"response.create","stream_id":"a","input":"more"}`)
 	}
 	o.send(`{"type":"response.create","stream_id":"c","input":"too many"}`)
-	o.wants(`{"type":"error","status":429,"error":{"type":"invalid_request_error","code":"too_many_requests","param":null,"message":"This WebSocket has as many requests under way as it may have (16): wait for answers."},"stream_id":"c"}`)
+	o.wants(`{"type":"error","status":429,"error":{"type":"invalid_request_error","code":"too_many_turns","param":null,"message":"This WebSocket has as many requests under way as it may have (16): wait for answers."},"stream_id":"c"}`)
 	close(goOn["b1"])
 	o.wants(`{"of":"b1","headers":{}}`)
 	close(goOn["a1"])
@@ -309,7 +309,7 @@ func TestMemory(t *testing.T) {
 		}
 	}
 	o.send(`{"type":"response.create"}`)
-	o.wants(`{"type":"error","status":503,"error":{"type":"server_error","code":"memory_full","param":null,"message":"The gateway has no memory for a message of this size at the moment: try again later."}}`)
+	o.wants(`{"type":"error","status":503,"error":{"type":"server_error","code":"memory_spent","param":null,"message":"The gateway has no memory for a message of this size at the moment: try again later."}}`)
 	if e := o.closed(); e.Code != websocket.StatusTryAgainLater {
 		t.Errorf("got the end %v", e)
 	}

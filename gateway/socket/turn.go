@@ -9,6 +9,7 @@ import (
 	"maps"
 	"net/http"
 	"runtime/debug"
+	"slices"
 	"strings"
 
 	"github.com/callgate/callgate/gateway/inflight"
@@ -118,7 +119,7 @@ func (t *turn) Write(p []byte) (int, error) {
 	}
 	text := p
 	if len(t.wrote) > 0 {
-		text = append(t.wrote, p...)
+		text = slices.Concat(t.wrote, p)
 	}
 	for {
 		block, rest, whole := bytes.Cut(text, []byte("\n\n"))
@@ -173,7 +174,7 @@ func (t *turn) end() {
 		body = wire.Find(t.wrote, wire.Span{End: len(t.wrote)}, "error").Of(t.wrote)
 	}
 	if !wire.IsObject(body) {
-		_ = t.event(refusal(http.StatusBadGateway, "no_answer", "", "The request has had no answer."))
+		_ = t.event(refusal(http.StatusInternalServerError, "internal_error", "", "The request has had no answer."))
 		return
 	}
 	_ = t.event(failure(t.status, with(body, "headers", headers(t.header))))

@@ -66,13 +66,14 @@ func TestSession(t *testing.T) {
 			t.Errorf("from response %d: got %s, %v", i, chat, err)
 		}
 	}
-	for name, other := range map[string]struct {
-		ctx    context.Context
-		tenant string
-	}{"another tenant": {ctx, "b"}, "another connection": {state.WithSession(t.Context(), state.NewSession(nil)), "a"}, "no connection": {t.Context(), "a"}} {
-		_, _, _, err := turns.turn(other.ctx, other.tenant, from(ids[9]))
-		if err == nil || gateway.AsError(err).Code != "previous_response_not_found" {
-			t.Errorf("%s: got %v", name, err)
+	another := state.WithSession(t.Context(), state.NewSession(nil))
+	for _, of := range []func() (string, string, []string, error){
+		func() (string, string, []string, error) { return turns.turn(ctx, "b", from(ids[9])) },
+		func() (string, string, []string, error) { return turns.turn(another, "a", from(ids[9])) },
+		func() (string, string, []string, error) { return turns.turn(t.Context(), "a", from(ids[9])) },
+	} {
+		if _, _, _, err := of(); err == nil || gateway.AsError(err).Code != "previous_response_not_found" {
+			t.Errorf("another tenant, another connection or none: got %v", err)
 		}
 	}
 	if room.Stats().Taken == 0 {
