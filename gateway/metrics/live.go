@@ -176,6 +176,8 @@ func (c *collected) answers(o Options) {
 }
 
 func (c *collected) stored(o Options) {
+	c.add(o.Sockets != nil, nil, func(set setter) { set("callgate_websockets", float64(o.Sockets())) },
+		"callgate_websockets", "WebSockets of clients that are open.")
 	c.add(o.Stored != nil, nil, func(set setter) {
 		s := o.Stored()
 		set("callgate_store_bytes", float64(s.Bytes))

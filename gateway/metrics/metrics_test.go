@@ -191,6 +191,7 @@ func TestGolden(t *testing.T) {
 	t.Parallel()
 	m := metrics.New(metrics.Options{Models: []string{"qwen3", "qwen-max"},
 		Breakers: snapshots, Share: shared, Targets: states, Caches: remembered,
+		Sockets: func() int { return 2 },
 		Stored: func() state.Stats {
 			return state.Stats{Stats: store.Stats{Entries: 5, Bytes: 8192, Evicted: 2}, Background: 4}
 		},

@@ -52,6 +52,13 @@ func New(h http.Handler, log *slog.Logger) *Sockets {
 	return &Sockets{handler: h, log: log, age: maxAge, open: map[*connection]struct{}{}}
 }
 
+// Open is how many connections there are.
+func (s *Sockets) Open() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.open)
+}
+
 // ErrBusy says that there are too many connections, or that the gateway shuts down.
 var ErrBusy = errors.New("no more WebSockets are taken at the moment")
 
