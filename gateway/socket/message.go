@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"time"
 
 	"github.com/coder/websocket"
 
@@ -58,6 +59,8 @@ func (c *connection) read() (*message, error) {
 // readAll reads a message as far as it may go. Room is claimed for it as it comes.
 func (c *connection) readAll(from io.Reader, room *inflight.Claim) ([]byte, error) {
 	const first, grows = 4 << 10, 2
+	stalled := time.AfterFunc(c.of.stall, c.cancel)
+	defer stalled.Stop()
 	var text []byte
 	for {
 		if len(text) == cap(text) {
@@ -71,6 +74,7 @@ func (c *connection) readAll(from io.Reader, room *inflight.Claim) ([]byte, erro
 		}
 		n, err := from.Read(text[len(text):cap(text)])
 		text = text[:len(text)+n]
+		stalled.Reset(c.of.stall)
 		switch {
 		case int64(len(text)) > c.settings.MaxMessage:
 			c.refuse(nil, http.StatusRequestEntityTooLarge, "request_too_large", "", fmt.Sprintf("The message is larger than %d bytes (limits.body).", c.settings.MaxMessage))

@@ -20,6 +20,7 @@ const (
 	maxTurns       = 16 // of a connection, that run or wait for those before them
 	pingEvery      = 30 * time.Second
 	pongTime       = time.Minute
+	stallTime      = time.Minute // how long nothing may come of a message that has begun
 )
 
 // Settings are those of a connection.
@@ -40,6 +41,7 @@ type Sockets struct {
 	handler http.Handler
 	log     *slog.Logger
 	age     time.Duration // of a connection, at most
+	stall   time.Duration
 
 	mu      sync.Mutex
 	open    map[*connection]struct{}
@@ -49,7 +51,7 @@ type Sockets struct {
 
 // New returns Sockets whose messages h answers.
 func New(h http.Handler, log *slog.Logger) *Sockets {
-	return &Sockets{handler: h, log: log, age: maxAge, open: map[*connection]struct{}{}}
+	return &Sockets{handler: h, log: log, age: maxAge, stall: stallTime, open: map[*connection]struct{}{}}
 }
 
 // Open is how many connections there are.
