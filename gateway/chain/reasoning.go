@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/callgate/callgate/sdk/abi"
+	"github.com/callgate/callgate/sdk/chars"
 )
 
 // reasoning knows whether the text is inside of the model's reasoning.
@@ -188,7 +189,8 @@ type meaning struct {
 	other         bool // it begins a turn of somebody else
 	result        bool // it begins a call's result
 	trigger       bool
-	fence         string // the fence that it is or begins with
+	openers       []string // of the parsers whose trigger it is, those that are markup
+	fence         string   // the fence that it is or begins with
 }
 
 // addReasoning adds the literals around reasoning.
@@ -239,6 +241,9 @@ func (p *Plan) meanings() map[string]*meaning {
 		for _, t := range c.Triggers {
 			m := of(t)
 			m.trigger = true
+			m.openers = append(m.openers, slices.DeleteFunc(slices.Clone(c.Triggers), func(o string) bool {
+				return o == "" || chars.IsLetter(o[0]) || slices.Contains(m.openers, o)
+			})...)
 			for _, f := range fences {
 				if len(t) > len(f) && t[:len(f)] == f {
 					m.fence = f

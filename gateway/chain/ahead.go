@@ -1,0 +1,80 @@
+package chain
+
+import (
+	"github.com/callgate/callgate/sdk/abi"
+	"github.com/callgate/callgate/sdk/chars"
+)
+
+// maxAhead is how many bytes of markers that begin nothing wait.
+const maxAhead = 128
+
+// ahead is markers that wait for what is behind them.
+type ahead struct {
+	text   []byte
+	broken bool // a parser has read one of them, and given it back as a call that is not whole
+}
+
+// take takes the text out. It is valid until there is a marker again.
+func (a *ahead) take() []byte {
+	text := a.text
+	*a = ahead{text: text[:0]}
+	return text
+}
+
+// opensAgain tells whether another marker stands right behind that of a region which nobody reads, and how
+// far behind its beginning: models write what begins a call twice.
+func (m *machine) opensAgain(r *region, final bool) (at int, v abi.Verdict) {
+	n := len(r.found)
+	if n == 0 || chars.IsLetter(r.found[0]) || r.site.quoted || r.site.fenced || m.thought != nil || len(m.tail) > 0 ||
+		len(m.ahead.text)+n > maxAhead || r.declined > maxAhead {
+		return 0, abi.No
+	}
+	k := m.parsers.plan.literals[r.found]
+	if k.fence != "" || k.endToken || k.ends != nil {
+		return 0, abi.No
+	}
+	body := chars.SkipSpace(m.in.buf[n:])
+	if at = len(m.in.buf) - len(body); at > n+maxAhead {
+		return 0, abi.No
+	}
+	for _, opener := range k.openers {
+		switch common := min(len(opener), len(body)); {
+		case string(body[:common]) != opener[:common]:
+		case common == len(opener):
+			return at, abi.Yes
+		case !final:
+			v = abi.Maybe
+		}
+	}
+	return at, v
+}
+
+// keepAhead keeps the marker that the text begins with up to the next one: it is no text if that begins a
+// region. broken says that it was taken for a call which is not whole.
+func (m *machine) keepAhead(next int, broken bool) {
+	m.ahead.text = append(m.ahead.text, m.in.buf[:next]...)
+	m.ahead.broken = m.ahead.broken || broken
+	m.close()
+	m.sofar.start = false
+	m.in.skip(next)
+}
+
+// flushAhead gives out markers that begin nothing after all.
+func (m *machine) flushAhead() {
+	if len(m.ahead.text) == 0 {
+		return
+	}
+	if m.ahead.broken {
+		m.text.report.warn("broken_call")
+	}
+	text := m.ahead.take()
+	m.say()
+	m.text.write(m.reasoning.kind(), text)
+}
+
+// dropAhead leaves out markers that begin nothing, in front of a region that was read.
+func (m *machine) dropAhead() {
+	if len(m.ahead.take()) > 0 {
+		m.text.report.warn(strayMarkup)
+	}
+}
