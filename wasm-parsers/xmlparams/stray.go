@@ -9,11 +9,16 @@ import (
 const strayMarkup = "stray_markup"
 
 // stray tells whether b begins with a tag or a token outside of a value that marks nothing there, and
-// how long it is: the end of a function once more, or a token that belongs between the first one in
+// how long it is: a tag that comes once more, or a token that belongs between the first one in
 // front of a function and its tag.
 func (p *parser) stray(b []byte) (n int, v sdk.Verdict) {
-	if p.state == afterFunc || p.state == afterCall {
+	switch {
+	case p.state == afterFunc || p.state == afterCall:
 		n, v = len(p.funcClose), markup.MatchTag(b, p.funcClose)
+	case p.state == inFunc && p.SeenAny():
+		n, v = len(p.val.close), markup.MatchTag(b, p.val.close)
+	case p.state == inFunc && p.wrapped:
+		n, v = p.funcAgain(b)
 	}
 	if v == sdk.Yes || p.state == atFunc && p.leads > 0 {
 		return n, v
@@ -30,6 +35,34 @@ func (p *parser) stray(b []byte) (n int, v sdk.Verdict) {
 		return len(p.tail), markup.MatchTag(b, p.tail)
 	}
 	return n, v
+}
+
+// funcAgain tells whether b begins with the tag of the function at hand, in front of what that holds.
+func (p *parser) funcAgain(b []byte) (n int, v sdk.Verdict) {
+	t, v := p.fun.read(b)
+	switch {
+	case v == sdk.Yes && (t.closed || p.toolName(t.name) != p.Name()):
+		return 0, sdk.No
+	case v == sdk.Yes:
+		v = p.beginsBody(b[t.n:])
+	}
+	return t.n, v
+}
+
+// maxAgain is how often the end of a value may come once more.
+const maxAgain = 4
+
+// skipAgain is b without ends of the value at hand that come once more behind it. A value that holds tags
+// of the format may be about it: there they are text.
+func (p *parser) skipAgain(b []byte) []byte {
+	for range maxAgain {
+		rest := p.skip(b)
+		if p.val.holds || len(b)-len(rest) > maxSpace || markup.Match(rest, p.val.close) != sdk.Yes {
+			break
+		}
+		b = rest[len(p.val.close):]
+	}
+	return b
 }
 
 // dropStray drops the next n bytes, which mark nothing. It is said once the call is sure.
