@@ -65,7 +65,7 @@ func (m *machine) flushAhead() {
 		return
 	}
 	if m.ahead.broken {
-		m.text.report.warn("broken_call")
+		m.text.report.warn(brokenCall)
 	}
 	text := m.ahead.take()
 	m.say()

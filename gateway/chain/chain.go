@@ -76,6 +76,9 @@ type Report struct {
 	Warnings []string       // what went wrong or was lost
 }
 
+// brokenCall warns of a call that had begun and is none.
+const brokenCall = "broken_call"
+
 func (r *Report) warn(w string) {
 	if !slices.Contains(r.Warnings, w) {
 		r.Warnings = append(r.Warnings, w)
@@ -86,6 +89,10 @@ func (r *Report) warn(w string) {
 func (r *Report) note(e *abi.Event, parser string) {
 	switch e.Kind {
 	case abi.Repair:
+		if e.Name == brokenCall { // the parser has made text of it
+			r.warn(brokenCall)
+			return
+		}
 		if r.Repairs == nil {
 			r.Repairs = map[string]int{}
 		}

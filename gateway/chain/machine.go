@@ -349,7 +349,7 @@ func (m *machine) parse(ctx context.Context, e end) bool {
 		m.pass(to)
 	case givenBack:
 		if m.text.out.void() || r.called && beginsMarkup(m.in.buf[min(became.from, to):to]) {
-			m.text.report.warn("broken_call")
+			m.text.report.warn(brokenCall)
 		}
 		m.close()
 		m.in.drop(became.from)
@@ -401,7 +401,7 @@ func (m *machine) leave(to int) {
 func (m *machine) decline(ctx context.Context, e end) {
 	r, text := m.region, m.in.buf
 	if m.broken(r, e) {
-		m.text.report.warn("broken_call")
+		m.text.report.warn(brokenCall)
 	}
 	n := min(max(r.declined, r.literal), len(text))
 	m.close()

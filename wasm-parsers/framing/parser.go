@@ -284,6 +284,9 @@ func (p *parser) badCall() {
 		return
 	}
 	raw, whole := p.json.raw, p.json.whole
+	if p.json.done == 0 || len(raw) > 0 { // else it is text behind a call
+		p.Out.Repair("broken_call")
+	}
 	p.json.raw, p.json.whole = raw[:0], false
 	if p.text.begin(isContent); !whole {
 		p.beginMessage(message{kind: isContent})
