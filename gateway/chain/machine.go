@@ -88,7 +88,7 @@ func (m *machine) seekStart(final bool) bool {
 		m.sofar.start = false
 		return false
 	}
-	if !plan.anyStart && !final {
+	if !final { // which parsers are asked must not depend on the cut
 		for _, s := range plan.beginnings {
 			if len(body) < len(s) && bytes.HasPrefix([]byte(s), body) {
 				return true // a longer one may be on its way
