@@ -75,6 +75,9 @@ func (p *parser) appendHalf() {
 
 // Step implements region.Format.
 func (p *parser) Step() bool {
+	if p.val.fresh && (p.state == atValue || p.state == inValue) {
+		return p.dropParamAgain()
+	}
 	switch p.state {
 	case inStart:
 		return p.readStart()

@@ -65,6 +65,26 @@ func (p *parser) skipAgain(b []byte) []byte {
 	return b
 }
 
+// dropParamAgain drops the tag of the value at hand where it comes once more. It reports false where more text
+// is needed to tell.
+func (p *parser) dropParamAgain() bool {
+	b := p.Rest()
+	rest := p.skip(b)
+	t, v := p.readParam(rest)
+	switch {
+	case len(b)-len(rest) > maxSpace, v == sdk.No, p.Ended && v == sdk.Maybe:
+		p.val.fresh = false
+	case v == sdk.Maybe:
+		return false
+	case t.closed || string(t.name) != string(p.val.key):
+		p.val.fresh = false
+	default:
+		p.AdvanceTo(rest[t.n:])
+		p.strayed = true
+	}
+	return true
+}
+
 // dropStray drops the next n bytes, which mark nothing. It is said once the call is sure.
 func (p *parser) dropStray(n int) bool {
 	p.Advance(n)

@@ -20,6 +20,7 @@ type value struct {
 	trim  typed.Trim  // what is markup at its ends
 	maybe bool        // unless its first byte is no newline
 	empty bool        // no text was read
+	fresh bool        // nothing of it was looked at
 	ends  bool        // its text holds an end of a value or of a function
 	holds bool        // or the beginning of a value
 	inner int         // elements that its text has opened and not closed
@@ -50,6 +51,7 @@ func (p *parser) beginValue(t tag) bool {
 	v.types, v.close, v.empty = p.typesOf(key, t), p.closeOf(key), true
 	v.lone, v.raw = lone, v.raw[:0]
 	v.ends, v.holds, v.inner = false, false, 0
+	v.fresh = !p.nested || v.types == abi.String
 	v.trim, v.maybe = p.trim, p.trim == typed.Newline && p.glued
 	v.hold = lone || p.nested && v.types&abi.Array != 0
 	kind := p.kindOf(t)
