@@ -1,6 +1,8 @@
 package chain
 
 import (
+	"bytes"
+
 	"github.com/callgate/callgate/sdk/abi"
 	"github.com/callgate/callgate/sdk/chars"
 )
@@ -46,7 +48,34 @@ func (m *machine) opensAgain(r *region, final bool) (at int, v abi.Verdict) {
 			v = abi.Maybe
 		}
 	}
+	if v == abi.No && !bytes.HasSuffix([]byte(r.found), []byte(">")) {
+		return tagAgain(m.in.buf, final)
+	}
 	return at, v
+}
+
+// tagAgain tells whether the tag that text begins with, which has a name in it, stands right behind itself, and how
+// far behind its beginning.
+func tagAgain(text []byte, final bool) (at int, v abi.Verdict) {
+	end := 1 + bytes.IndexAny(text[1:min(len(text), maxAhead)], "<>\n")
+	switch {
+	case end == 0 && len(text) < maxAhead && !final:
+		return 0, abi.Maybe
+	case end == 0, text[end] != '>':
+		return 0, abi.No
+	}
+	tag, body := text[:end+1], chars.SkipSpace(text[end+1:])
+	common := min(len(tag), len(body))
+	at = len(text) - len(body)
+	switch {
+	case at-len(tag) > maxAhead, string(body[:common]) != string(tag[:common]):
+		return 0, abi.No
+	case common == len(tag):
+		return at, abi.Yes
+	case final:
+		return 0, abi.No
+	}
+	return 0, abi.Maybe
 }
 
 // keepAhead keeps the marker that the text begins with up to the next one: it is no text if that begins a
