@@ -26,20 +26,14 @@ func (a *ahead) take() []byte {
 // opensAgain tells whether another marker stands right behind that of a region which nobody reads, and how
 // far behind its beginning: models write what begins a call twice.
 func (m *machine) opensAgain(r *region, final bool) (at int, v abi.Verdict) {
-	n := len(r.found)
-	if n == 0 || chars.IsLetter(r.found[0]) || r.site.quoted || r.site.fenced || m.thought != nil || len(m.tail) > 0 ||
-		len(m.ahead.text)+n > maxAhead || r.declined > maxAhead {
+	if !m.mayRepeat(r) {
 		return 0, abi.No
 	}
-	k := m.parsers.plan.literals[r.found]
-	if k.fence != "" || k.endToken || k.ends != nil {
+	body := chars.SkipSpace(m.in.buf[len(r.found):])
+	if at = len(m.in.buf) - len(body); at > len(r.found)+maxAhead {
 		return 0, abi.No
 	}
-	body := chars.SkipSpace(m.in.buf[n:])
-	if at = len(m.in.buf) - len(body); at > n+maxAhead {
-		return 0, abi.No
-	}
-	for _, opener := range k.openers {
+	for _, opener := range m.parsers.plan.literals[r.found].openers {
 		switch common := min(len(opener), len(body)); {
 		case string(body[:common]) != opener[:common]:
 		case common == len(opener):
@@ -48,10 +42,20 @@ func (m *machine) opensAgain(r *region, final bool) (at int, v abi.Verdict) {
 			v = abi.Maybe
 		}
 	}
-	if v == abi.No && !bytes.HasSuffix([]byte(r.found), []byte(">")) {
+	if v == abi.No && r.found[len(r.found)-1] != '>' {
 		return tagAgain(m.in.buf, final)
 	}
 	return at, v
+}
+
+// mayRepeat reports whether the marker of a region is one that models repeat, where it may be markup.
+func (m *machine) mayRepeat(r *region) bool {
+	n := len(r.found)
+	if n == 0 || chars.IsLetter(r.found[0]) || r.site.quoted || r.site.fenced || m.thought != nil || len(m.tail) > 0 {
+		return false
+	}
+	k := m.parsers.plan.literals[r.found]
+	return k.fence == "" && !k.endToken && k.ends == nil && len(m.ahead.text)+n <= maxAhead && r.declined <= maxAhead
 }
 
 // tagAgain tells whether the tag that text begins with, which has a name in it, stands right behind itself, and how
@@ -76,6 +80,16 @@ func tagAgain(text []byte, final bool) (at int, v abi.Verdict) {
 		return 0, abi.No
 	}
 	return 0, abi.Maybe
+}
+
+// repeats deals with the marker of a region that nobody reads, where it may come once more. It reports whether it has,
+// or waits for more text to tell.
+func (m *machine) repeats(r *region, e end) (done, wait bool) {
+	next, v := m.opensAgain(r, e.final)
+	if v == abi.Yes {
+		m.keepAhead(next, m.broken(r, e))
+	}
+	return v == abi.Yes, v == abi.Maybe
 }
 
 // keepAhead keeps the marker that the text begins with up to the next one: it is no text if that begins a

@@ -317,10 +317,9 @@ func (m *machine) parse(ctx context.Context, e end) bool {
 	if became.kind == undecided {
 		return false
 	}
-	again, verdict := 0, abi.No
 	if became.kind == noneReads {
-		if again, verdict = m.opensAgain(r, e.final); verdict == abi.Maybe {
-			return false
+		if done, wait := m.repeats(r, e); done || wait {
+			return done
 		}
 	}
 	if !r.called && became.kind != mayCount {
@@ -348,21 +347,22 @@ func (m *machine) parse(ctx context.Context, e end) bool {
 		m.sofar.start = false
 		m.pass(to)
 	case givenBack:
-		if m.text.out.void() || r.called && beginsMarkup(m.in.buf[min(became.from, to):to]) {
-			m.text.report.warn(brokenCall)
-		}
-		m.close()
-		m.in.drop(became.from)
-		m.sofar.start, m.sofar.begun = false, true
-		m.pass(to - became.from)
+		m.givenBack(r, became.from, to)
 	case noneReads:
-		if verdict == abi.Yes {
-			m.keepAhead(again, m.broken(r, e))
-		} else {
-			m.decline(ctx, e)
-		}
+		m.decline(ctx, e)
 	}
 	return true
+}
+
+// givenBack gives out bytes of a region that its parser gave back, behind what it has read.
+func (m *machine) givenBack(r *region, from, to int) {
+	if m.text.out.void() || r.called && beginsMarkup(m.in.buf[min(from, to):to]) {
+		m.text.report.warn(brokenCall)
+	}
+	m.close()
+	m.in.drop(from)
+	m.sofar.start, m.sofar.begun = false, true
+	m.pass(to - from)
 }
 
 // wasRead goes on behind a region that was read.

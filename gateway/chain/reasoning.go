@@ -239,17 +239,23 @@ func (p *Plan) meanings() map[string]*meaning {
 	}
 	for _, c := range p.candidates {
 		for _, t := range c.Triggers {
-			m := of(t)
-			m.trigger = true
-			m.openers = append(m.openers, slices.DeleteFunc(slices.Clone(c.Triggers), func(o string) bool {
-				return o == "" || chars.IsLetter(o[0]) || slices.Contains(m.openers, o)
-			})...)
-			for _, f := range fences {
-				if len(t) > len(f) && t[:len(f)] == f {
-					m.fence = f
-				}
-			}
+			of(t).addTrigger(t, c.Triggers)
 		}
 	}
 	return all
+}
+
+// addTrigger notes that the literal is a trigger of a parser that has these.
+func (m *meaning) addTrigger(literal string, all []string) {
+	m.trigger = true
+	for _, t := range all {
+		if t != "" && !chars.IsLetter(t[0]) && !slices.Contains(m.openers, t) {
+			m.openers = append(m.openers, t)
+		}
+	}
+	for _, f := range fences {
+		if len(literal) > len(f) && literal[:len(f)] == f {
+			m.fence = f
+		}
+	}
 }

@@ -67,9 +67,11 @@ func (p *parser) Step() bool {
 	case inStart:
 		return p.readMark()
 	}
-	if !p.SkipSpace() {
-		return false
-	}
+	return p.SkipSpace() && p.stepMarked()
+}
+
+// stepMarked is Step where white space may stand in front of what is read.
+func (p *parser) stepMarked() bool {
 	switch p.state {
 	case inHead:
 		return p.dropAgain(p.open) && p.readHead()
@@ -264,11 +266,11 @@ func (p *parser) unmarked() bool {
 func (p *parser) readWords() bool {
 	b := p.Rest()
 	if p.openless && len(b) < maxHead {
-		switch _, v := p.header(b); {
-		case v == sdk.Yes:
+		switch _, v := p.header(b); v {
+		case sdk.Yes:
 			p.state, p.looked = inHead, 0
 			return true
-		case v == sdk.Maybe:
+		case sdk.Maybe:
 			return false
 		}
 	}

@@ -48,15 +48,15 @@ func (p *parser) lookBehind(b []byte) region.Verdict {
 	case p.wrapped && markup.MatchTag(rest, p.wrapClose) == sdk.Yes: // here too
 		return p.lookFar(rest, 0)
 	}
-	if markup.MatchAny(rest, p.callClose, p.callOpen, p.valueClose) == sdk.Maybe || p.wrapped && markup.MatchTag(rest, p.wrapClose) == sdk.Maybe {
-		return p.Wait(region.Closes)
-	}
 	return p.lookHeader(rest)
 }
 
 // lookHeader decides about the end of a value that a header may follow. In a value
 // that holds tags as text the key must be one that the tool has.
 func (p *parser) lookHeader(rest []byte) region.Verdict {
+	if markup.MatchAny(rest, p.callClose, p.callOpen, p.valueClose) == sdk.Maybe || p.wrapped && markup.MatchTag(rest, p.wrapClose) == sdk.Maybe {
+		return p.Wait(region.Closes)
+	}
 	var h header
 	switch p.header(rest, &h) {
 	case sdk.Maybe:

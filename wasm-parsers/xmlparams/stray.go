@@ -23,18 +23,26 @@ func (p *parser) stray(b []byte) (n int, v sdk.Verdict) {
 	if v == sdk.Yes || p.state == atFunc && p.leads > 0 {
 		return n, v
 	}
+	if m, w := p.strayToken(b); w != sdk.No {
+		return m, w
+	}
+	return n, v
+}
+
+// strayToken is stray for tokens.
+func (p *parser) strayToken(b []byte) (n int, v sdk.Verdict) {
 	for i, token := range p.lead {
 		if i == 0 || token[0] != '<' { // a word, or what begins a call
 			continue
 		}
-		if w := markup.Match(b, token); w != sdk.No {
-			return len(token), w
+		if v = markup.Match(b, token); v != sdk.No {
+			return len(token), v
 		}
 	}
-	if v == sdk.No && p.state == afterCall {
+	if p.state == afterCall {
 		return len(p.tail), markup.MatchTag(b, p.tail)
 	}
-	return n, v
+	return 0, sdk.No
 }
 
 // funcAgain tells whether b begins with the tag of the function at hand, in front of what that holds.
