@@ -77,6 +77,9 @@ type Report struct {
 	Reasoned bool           // reasoning, or the markers around it, stood in the text
 }
 
+// brokenCall warns of a call that had begun and is none.
+const brokenCall = "broken_call"
+
 func (r *Report) warn(w string) {
 	if !slices.Contains(r.Warnings, w) {
 		r.Warnings = append(r.Warnings, w)
@@ -94,6 +97,10 @@ func (r *Report) readBy(parser string) {
 func (r *Report) note(e *abi.Event, parser string) {
 	switch e.Kind {
 	case abi.Repair:
+		if e.Name == brokenCall { // the parser has made text of it
+			r.warn(brokenCall)
+			return
+		}
 		if r.Repairs == nil {
 			r.Repairs = map[string]int{}
 		}
@@ -180,7 +187,7 @@ func (c *Chain) passed(text []byte) {
 func (c *Chain) idle() bool {
 	m := &c.machine
 	out := &m.text.out
-	return len(m.in.buf) == 0 && len(m.tail) == 0 && m.stray == "" && m.text.block.state == noBlock && m.thought == nil && !m.sofar.start && !m.reasoning.open &&
+	return len(m.in.buf) == 0 && len(m.tail) == 0 && len(m.ahead.text) == 0 && m.stray == "" && m.text.block.state == noBlock && m.thought == nil && !m.sofar.start && !m.reasoning.open &&
 		!out.trim && (!out.holding() || !out.marked)
 }
 
@@ -189,7 +196,7 @@ func (c *Chain) idle() bool {
 // white space waits, and there was no markup.
 func (c *Chain) Settle() bool {
 	m := &c.machine
-	if m.region != nil || m.thought != nil || len(m.tail) > 0 || m.text.block.state != noBlock || m.reasoning.open || c.Marked() || m.in.scan.found.end > 0 || !chars.Blank(m.in.buf) {
+	if m.region != nil || m.thought != nil || len(m.tail) > 0 || len(m.ahead.text) > 0 || m.text.block.state != noBlock || m.reasoning.open || c.Marked() || m.in.scan.found.end > 0 || !chars.Blank(m.in.buf) {
 		return false
 	}
 	if len(m.in.buf) > 0 {
@@ -208,7 +215,7 @@ func (c *Chain) Settle() bool {
 // it is.
 func (c *Chain) Holding() bool {
 	m := &c.machine
-	return len(m.in.buf) > 0 || len(c.waiting) > 0 || len(m.tail) > 0 || m.text.out.holding() || m.thought != nil || m.text.block.state != noBlock
+	return len(m.in.buf) > 0 || len(c.waiting) > 0 || len(m.tail) > 0 || len(m.ahead.text) > 0 || m.text.out.holding() || m.thought != nil || m.text.block.state != noBlock
 }
 
 // Marked reports whether there was markup: until then all text was content, or

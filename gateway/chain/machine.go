@@ -22,6 +22,7 @@ type machine struct {
 	tail      []byte   // an end token and what followed: not text if the output ends here
 	stray     string   // the end of the region in front, which may come once more
 	echo      string   // that end with the calls in front of it, which may too
+	ahead     ahead    // markers that begin nothing, in front of one that may
 }
 
 // progress is what has come of an output.
@@ -87,7 +88,7 @@ func (m *machine) seekStart(final bool) bool {
 		m.sofar.start = false
 		return false
 	}
-	if !plan.anyStart && !final {
+	if !final { // which parsers are asked must not depend on the cut
 		for _, s := range plan.beginnings {
 			if len(body) < len(s) && bytes.HasPrefix([]byte(s), body) {
 				return true // a longer one may be on its way
@@ -133,10 +134,12 @@ func (m *machine) found(literal string) {
 	}
 	switch {
 	case k.lead && !m.sofar.begun && !m.reasoning.open && m.thought == nil:
+		m.flushAhead()
 		m.in.skip(len(literal))
 		m.text.out.edge(abi.Content)
 		m.text.report.warn(strayMarkup)
 	case k.wraps != nil && m.sofar.after && m.sofar.wrapper == nil:
+		m.flushAhead()
 		m.sofar.wrapper, m.sofar.start = k.wraps, true
 		m.in.skip(len(literal))
 		m.text.out.edge(abi.Content)
@@ -180,6 +183,7 @@ func (m *machine) afford() bool {
 
 // unparsed acts on a literal that begins no region.
 func (m *machine) unparsed(literal string, k *meaning) {
+	m.flushAhead()
 	m.reasoning.mention(k)
 	switch {
 	case k.ends != nil && k.ends == m.sofar.wrapper, k.endToken && !m.text.at.inCode():
@@ -205,6 +209,7 @@ func (m *machine) pass(n int) {
 	if n <= 0 {
 		return
 	}
+	m.flushAhead()
 	text := m.in.buf[:n]
 	if !chars.Blank(text) {
 		m.say()
@@ -254,6 +259,9 @@ func (m *machine) settle(ended bool) {
 	}
 	m.reasoning.open = false
 	m.text.out.edge(abi.Content)
+	if t.strays {
+		m.text.report.warn(strayMarkup)
+	}
 	for _, c := range t.calls {
 		for i := range c.events {
 			m.text.give(&c.events[i], c.parser)
@@ -266,6 +274,7 @@ func (m *machine) settle(ended bool) {
 
 // behind goes on behind a marker of reasoning. Calls that wait stand in front of it.
 func (m *machine) behind(literal string) {
+	m.flushAhead()
 	m.flushTail()
 	m.settle(m.thought.standsInline())
 	m.in.skip(len(literal))
@@ -311,6 +320,11 @@ func (m *machine) parse(ctx context.Context, e end) bool {
 	if became.kind == undecided {
 		return false
 	}
+	if became.kind == noneReads {
+		if done, wait := m.repeats(r, e); done || wait {
+			return done
+		}
+	}
 	if !r.called && became.kind != mayCount {
 		m.parsers.effort.ended(r.cost)
 	}
@@ -323,10 +337,12 @@ func (m *machine) parse(ctx context.Context, e end) bool {
 		m.wasRead(r, to)
 	case mayCount:
 		m.calledIn(r, m.in.buf[:to])
-		m.thought = m.thought.join(became.calls, m.tail, m.in.buf[:to])
+		became.calls.strays = len(m.ahead.text) > 0
+		m.thought = m.thought.join(became.calls, append(m.tail, m.ahead.take()...), m.in.buf[:to])
 		m.tail = m.tail[:0]
 		m.leave(to)
 	case cutOff:
+		m.dropAhead()
 		m.markup()
 		m.leave(len(m.in.buf))
 	case isQuoted: // all of it: a marker inside of it does not begin another
@@ -334,24 +350,30 @@ func (m *machine) parse(ctx context.Context, e end) bool {
 		m.sofar.start = false
 		m.pass(to)
 	case givenBack:
-		if m.text.out.void() {
-			m.text.report.warn("broken_call")
-		}
-		if r.shown {
-			m.text.report.readBy(r.reading.judge.candidate.Name)
-		}
-		m.close()
-		m.in.drop(became.from)
-		m.sofar.start, m.sofar.begun = false, true
-		m.pass(to - became.from)
+		m.givenBack(r, became.from, to)
 	case noneReads:
 		m.decline(ctx, e)
 	}
 	return true
 }
 
+// givenBack gives out bytes of a region that its parser gave back, behind what it has read.
+func (m *machine) givenBack(r *region, from, to int) {
+	if m.text.out.void() || r.called && beginsMarkup(m.in.buf[min(from, to):to]) {
+		m.text.report.warn(brokenCall)
+	}
+	if r.shown {
+		m.text.report.readBy(r.reading.judge.candidate.Name)
+	}
+	m.close()
+	m.in.drop(from)
+	m.sofar.start, m.sofar.begun = false, true
+	m.pass(to - from)
+}
+
 // wasRead goes on behind a region that was read.
 func (m *machine) wasRead(r *region, to int) {
+	m.dropAhead()
 	if !r.shown || r.kind != 0 {
 		m.markup()
 	}
@@ -385,8 +407,8 @@ func (m *machine) leave(to int) {
 // decline gives out a region that no candidate wants.
 func (m *machine) decline(ctx context.Context, e end) {
 	r, text := m.region, m.in.buf
-	if r.declined > 0 && !r.warned && m.broken(r, e) {
-		m.text.report.warn("broken_call")
+	if m.broken(r, e) {
+		m.text.report.warn(brokenCall)
 	}
 	n := min(max(r.declined, r.literal), len(text))
 	m.close()
@@ -406,6 +428,7 @@ func (m *machine) decline(ctx context.Context, e end) {
 			m.text.report.warn(m.parsers.failed(Fallback, err).Name)
 		}
 		if ok {
+			m.flushAhead()
 			m.say()
 			m.in.drop(n)
 			m.text.write(abi.Content, content)
@@ -419,6 +442,9 @@ func (m *machine) decline(ctx context.Context, e end) {
 // whole. What has a marker was meant as one. Other text is if the output has ended in the middle of
 // it, and it names a tool.
 func (m *machine) broken(r *region, e end) bool {
+	if r.declined == 0 || r.warned {
+		return false
+	}
 	if r.found != "" && m.parsers.plan.literals[r.found].fence == "" {
 		return !r.site.quoted && !r.site.fenced
 	}
@@ -452,11 +478,13 @@ func (m *machine) show(e *abi.Event) {
 	}
 	switch e.Kind {
 	case abi.Content, abi.Reasoning:
+		m.dropAhead()
 		if r.kind != e.Kind {
 			m.text.out.edge(e.Kind)
 		}
 		r.kind = e.Kind
 	case abi.CallEnd:
+		m.dropAhead()
 		r.kind, r.called = 0, true
 	}
 	m.text.give(e, candidate.Name)

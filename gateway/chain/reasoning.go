@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/callgate/callgate/sdk/abi"
+	"github.com/callgate/callgate/sdk/chars"
 )
 
 // reasoning knows whether the text is inside of the model's reasoning.
@@ -188,7 +189,8 @@ type meaning struct {
 	other         bool // it begins a turn of somebody else
 	result        bool // it begins a call's result
 	trigger       bool
-	fence         string // the fence that it is or begins with
+	openers       []string // of the parsers whose trigger it is, those that are markup
+	fence         string   // the fence that it is or begins with
 }
 
 // addReasoning adds the literals around reasoning.
@@ -237,14 +239,23 @@ func (p *Plan) meanings() map[string]*meaning {
 	}
 	for _, c := range p.candidates {
 		for _, t := range c.Triggers {
-			m := of(t)
-			m.trigger = true
-			for _, f := range fences {
-				if len(t) > len(f) && t[:len(f)] == f {
-					m.fence = f
-				}
-			}
+			of(t).addTrigger(t, c.Triggers)
 		}
 	}
 	return all
+}
+
+// addTrigger notes that the literal is a trigger of a parser that has these.
+func (m *meaning) addTrigger(literal string, all []string) {
+	m.trigger = true
+	for _, t := range all {
+		if t != "" && !chars.IsLetter(t[0]) && !slices.Contains(m.openers, t) {
+			m.openers = append(m.openers, t)
+		}
+	}
+	for _, f := range fences {
+		if len(literal) > len(f) && literal[:len(f)] == f {
+			m.fence = f
+		}
+	}
 }

@@ -182,6 +182,9 @@ func (r *reading) act(out []abi.Event, p *parsers, region []byte, events []abi.E
 		case abi.End:
 			return r.end(out, p, region, e.To)
 		case abi.Malformed:
+			if r.shown && r.judge.tally.lacks { // of a call that stands
+				out = append(out, warn("missing_arguments"))
+			}
 			return out, ending{kind: givenBack, from: e.From, to: e.To}
 		default:
 			before := len(out)
@@ -220,6 +223,7 @@ type thought struct {
 	fenced bool // it stands in a block of code
 	inline bool // it stands in the answer: what surrounds it is content
 	closes bool // the end of the block of code is being read
+	strays bool // raw has markers in front of the calls that begin nothing
 }
 
 // heldCalls are the events of one region that a parser has read.
@@ -241,6 +245,7 @@ func (t *thought) join(further *thought, before, region []byte) *thought {
 		t = further
 	} else {
 		t.calls = append(t.calls, further.calls...)
+		t.strays = t.strays || further.strays
 	}
 	t.raw, t.after = append(append(t.raw, before...), region...), nil
 	return t

@@ -40,13 +40,14 @@ type parser struct {
 	value  typed.Value    // between the format's quotes
 	quoted bool           // it holds the quote as text
 	inner  int            // calls that begin in its text and have not ended there
+	said   []byte         // the first of its text
 	json   relaxed.Reader // of a string between other quotes
 	bare   bare
 }
 
 // Reset implements sdk.Reusable.
 func (p *parser) Reset(o sdk.Options) error {
-	*p = parser{Params: p.Params, format: p.format, stack: p.stack[:0], value: p.value, json: p.json}
+	*p = parser{Params: p.Params, format: p.format, stack: p.stack[:0], value: p.value, json: p.json, said: p.said[:0]}
 	p.Begin(p, o)
 	return nil
 }

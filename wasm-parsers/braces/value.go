@@ -62,6 +62,7 @@ func (p *parser) beginMarked() bool {
 			types = p.types
 		}
 		p.Advance(len(p.quote))
+		p.said = p.said[:0]
 		p.value.Begin(types, typed.Keep, p.Out)
 		p.state, p.quoted = inQuoted, false
 		return true
@@ -107,6 +108,7 @@ func (p *parser) readQuoted() bool {
 	n := p.plain(b)
 	tail := tail(b[:n])
 	if len(tail) < n {
+		p.said = append(p.said, b[:min(n-len(tail), max(maxSaid-len(p.said), 0))]...)
 		p.value.Write(b[:n-len(tail)], p.Out)
 		p.Advance(n - len(tail))
 	}
@@ -124,6 +126,9 @@ func (p *parser) readQuoted() bool {
 		p.value.Write(tail, p.Out)
 		p.Advance(len(tail) + len(p.quote))
 	case region.Implies:
+		if p.holdsKey() {
+			return p.RefuseHere()
+		}
 		end := p.brackets(tail)
 		p.value.Write(tail[:end], p.Out)
 		p.Advance(end)
@@ -136,6 +141,26 @@ func (p *parser) readQuoted() bool {
 	}
 	p.state, p.inner = atComma, 0
 	return true
+}
+
+// maxSaid is how much of a string is looked through for a key.
+const maxSaid = 4096
+
+// holdsKey reports whether the text of a string that has lost its last quote holds the key of an argument
+// that the tool has and that did not come: then the string may have ended there.
+func (p *parser) holdsKey() bool {
+	if p.Tool == nil {
+		return false
+	}
+	for i := range p.Tool.Params {
+		name := p.Tool.Params[i].Name
+		for _, comma := range [...]string{",", ", "} {
+			if !p.Seen([]byte(name)) && bytes.Contains(p.said, []byte(comma+name+":")) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // plain is how much of a string's text holds no marker.

@@ -80,6 +80,7 @@ type message struct {
 type format struct {
 	markers  []marker
 	read     func(header []byte) message // header begins with its marker, if that is not missing
+	braced   bool                        // the brace of the arguments ends a header that calls
 	headText bool                        // a header that is not ended is text
 	said     func(header []byte) []byte  // the text in one that is not ended, if some may be there
 	bareHead bool                        // a region that begins with no marker begins with a header

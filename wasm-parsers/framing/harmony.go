@@ -41,9 +41,10 @@ func Harmony() sdk.Spec {
 			{"final", heads, between},
 			{recipient, heads, between},
 		},
-		read: readHarmony,
-		said: harmonySaid,
-		body: argsJSON,
+		read:   readHarmony,
+		said:   harmonySaid,
+		braced: true,
+		body:   argsJSON,
 	}
 	return spec(abi.Parser{
 		Name:     "harmony",

@@ -3,6 +3,7 @@ package framing
 import (
 	"github.com/callgate/callgate/sdk"
 	"github.com/callgate/callgate/sdk/chars"
+	"github.com/callgate/callgate/wasm-parsers/internal/markup"
 )
 
 // maxHeader is how many bytes a header may have. Longer ones are text.
@@ -46,6 +47,8 @@ func (p *parser) headerEnd(b []byte) (n int, m *marker, v sdk.Verdict) {
 			if m, v = p.marker(b[n:], inHeader); v != sdk.No {
 				return n, m, v
 			}
+		case b[n] == '{' && p.braced && p.read(b[:n]).name != "":
+			return n, &p.brace, sdk.Yes
 		}
 	}
 	if len(b) <= maxHeader {
@@ -54,12 +57,33 @@ func (p *parser) headerEnd(b []byte) (n int, m *marker, v sdk.Verdict) {
 	return n, nil, sdk.No
 }
 
+// dropAgain drops the end of a header that comes once more.
+func (p *parser) dropAgain() bool {
+	b := chars.SkipSpace(p.Rest())
+	v := markup.Match(b, p.ended.text)
+	switch {
+	case v == sdk.Yes:
+		p.AdvanceTo(b[len(p.ended.text):])
+		p.Out.Repair("stray_markup")
+		return true
+	case v == sdk.Maybe && !p.Ended && len(p.Rest())-len(b) <= maxSpace:
+		return false
+	}
+	p.ended = nil
+	return true
+}
+
 // endHeader ends the header at marker m. A message that ends there has no body.
 func (p *parser) endHeader(header []byte, m *marker) {
 	switch {
 	case m.does == endsHead:
 		p.Advance(len(m.text))
 		p.beginMessage(p.read(header))
+		if m == &p.brace {
+			p.Out.Repair("args_json")
+		} else {
+			p.ended = m
+		}
 		return
 	case m.does == skips && p.headText:
 		p.headerText(header)

@@ -76,7 +76,8 @@ func (k *kimi) types(attributes, key []byte) sdk.Types {
 }
 
 // readValueEnd ends the value of an argument if b begins with its end, or with the
-// call's, and what may stand there follows. Otherwise the tag is text of the value.
+// call's, and what may stand there follows. Otherwise the tag is text of the value, unless an element
+// follows that has lost its token: nobody knows where such a call ends.
 func (k *kimi) readValueEnd(b []byte) sdk.Verdict {
 	argEnd, arg := spaced(b, kimiArgEnd)
 	callEnd, call := spaced(b, kimiCallEnd)
@@ -85,6 +86,14 @@ func (k *kimi) readValueEnd(b []byte) sdk.Verdict {
 	case arg == sdk.Yes:
 		n = argEnd
 		v = k.follows(b[n:], kimiOpen+"argument ", kimiCallEnd, kimiOpen+"call ", kimiClose+"tools", kimiClose+"message", kimiEnd)
+		if v == sdk.No {
+			v = k.follows(b[n:], "call"+kimiSep, "tools"+kimiSep, "call tool=", "argument key=")
+			if v == sdk.Yes {
+				k.where = kimiBad
+				k.Advance(n)
+			}
+			return v
+		}
 	case call == sdk.Yes && k.Cut: // with the value's own end missing nobody knows
 		v = sdk.No
 	case call == sdk.Yes: // which the call reads itself

@@ -19,10 +19,12 @@ type parser struct {
 	text   writer
 	begun  bool // something was read
 	msg    message
-	empty  bool // the message that calls has held nothing
-	fresh  bool // and no text since it or a body of another parser began
-	half   bool // the output ended in the first tag of a body
-	looked int  // place of the first byte that may yet be the end of a header
+	brace  marker  // of arguments, which ends a header that has lost its end
+	empty  bool    // the message that calls has held nothing
+	fresh  bool    // and no text since it or a body of another parser began
+	half   bool    // the output ended in the first tag of a body
+	ended  *marker // the end of the header in front, which may come once more
+	looked int     // place of the first byte that may yet be the end of a header
 	json   jsonCalls
 	body   sdk.Parser // the other parser, while it reads
 	inner  sdk.Out    // what it says
@@ -39,7 +41,7 @@ type parser struct {
 func (p *parser) Reset(o sdk.Options) error {
 	*p = parser{
 		Region: p.Region, format: p.format, where: between, json: p.json, opts: o,
-		inner: p.inner, other: p.other, events: p.events, fed: p.fed[:0],
+		inner: p.inner, other: p.other, events: p.events, fed: p.fed[:0], brace: marker{does: endsHead},
 	}
 	p.Begin(p, o)
 	p.json.call.Init(p.keys, o.MaxDepth)
@@ -63,6 +65,8 @@ func (p *parser) step() bool {
 	switch {
 	case p.body != nil:
 		return p.readBody()
+	case p.ended != nil:
+		return p.dropAgain()
 	case p.where == inHeader:
 		return p.readHeader()
 	case p.where == inText:
@@ -280,6 +284,9 @@ func (p *parser) badCall() {
 		return
 	}
 	raw, whole := p.json.raw, p.json.whole
+	if p.json.done == 0 || len(raw) > 0 { // else it is text behind a call
+		p.Out.Repair("broken_call")
+	}
 	p.json.raw, p.json.whole = raw[:0], false
 	if p.text.begin(isContent); !whole {
 		p.beginMessage(message{kind: isContent})

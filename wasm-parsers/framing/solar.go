@@ -30,8 +30,9 @@ func SolarOpen() sdk.Spec {
 			{"<|calls|>", skips, anywhere},
 			{"<|end|>", skips, anywhere},
 		},
-		read: readSolar,
-		body: argsJSON,
+		read:   readSolar,
+		braced: true,
+		body:   argsJSON,
 	}
 	return spec(abi.Parser{
 		Name:     "solar_open",

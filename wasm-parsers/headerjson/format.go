@@ -29,6 +29,7 @@ type format struct {
 	open        string   // begins a call
 	openless    bool     // the first call of a section may lack open
 	before      string   // a constant in front of the name
+	mid         string   // the marker that before ends with
 	idName      bool     // the name is read from an id, functions.NAME:0
 	id          string   // stands between the name and an id
 	sep         string   // ends the name or the id
@@ -78,7 +79,7 @@ func spelled(f format) format {
 	for _, ascii := range []*strings.Replacer{strings.NewReplacer("｜", "|"), strings.NewReplacer("｜", "|", "▁", "_")} {
 		other := f
 		other.others = nil
-		for _, s := range []*string{&other.open, &other.before, &other.sep, &other.end} {
+		for _, s := range []*string{&other.open, &other.before, &other.mid, &other.sep, &other.end} {
 			*s = ascii.Replace(*s)
 		}
 		for _, list := range []*[]string{&other.sections, &other.sectionEnds, &other.turnEnds} {
@@ -106,7 +107,7 @@ func deepSeek() format {
 // which has the name where V3 has the word function.
 func DeepSeekV3() sdk.Spec {
 	f := deepSeek()
-	f.before, f.sep, f.bodySep = "function"+deepSeekSep, "\n", true
+	f.before, f.mid, f.sep, f.bodySep = "function"+deepSeekSep, deepSeekSep, "\n", true
 	f = spelled(f)
 	return spec(abi.Parser{
 		Name: "deepseek_v3", Aliases: []string{"deepseekv3", "cogito"}, Priority: 82,

@@ -15,7 +15,27 @@ import (
 type header struct {
 	name, id []byte
 	n        int // its length
+	strays   int // markers in it that stand there once more
 }
+
+// again skips a marker where b begins with it once more, and counts how often. The verdict is Maybe
+// where b may go on with it.
+func again(b []byte, marker string) (rest []byte, n int, v sdk.Verdict) {
+	for isToken(marker) {
+		switch markup.Match(b, marker) {
+		case sdk.Yes:
+			b, n = chars.SkipSpace(b[len(marker):]), n+1
+			continue
+		case sdk.Maybe:
+			return b, n, sdk.Maybe
+		}
+		break
+	}
+	return b, n, sdk.Yes
+}
+
+// isToken reports whether a marker is more than a byte that stands anywhere.
+func isToken(marker string) bool { return len(marker) > 1 }
 
 // header reads the header that b begins with.
 func (f *format) header(b []byte) (header, sdk.Verdict) {
@@ -23,9 +43,12 @@ func (f *format) header(b []byte) (header, sdk.Verdict) {
 	if v := markup.Match(rest, f.before); v != sdk.Yes {
 		return header{}, v
 	}
-	rest = f.skipBlank(rest[len(f.before):])
+	rest, strays, v := again(f.skipBlank(rest[len(f.before):]), f.mid)
+	if v != sdk.Yes {
+		return header{}, v
+	}
 	name, rest, isID, v := f.word(rest, f.id)
-	h := header{name: name}
+	h := header{name: name, strays: strays}
 	if v == sdk.Yes && isID {
 		h.id, rest, _, v = f.word(f.skipBlank(rest), "")
 	}
@@ -131,20 +154,50 @@ func (f *format) canParseThis(head []byte) sdk.Verdict {
 
 // canParseSection is canParse behind the beginning of a section.
 func (f *format) canParseSection(b []byte, size int) sdk.Verdict {
+	b, _, twice := again(b, f.sections[0])
 	end := markup.MatchAny(b, f.sectionEnds...)
 	call, v := cut(b, f.open)
 	switch {
 	case end == sdk.Yes: // an empty section
 		return end
-	case v == sdk.Yes || end == sdk.No && v == sdk.No && f.openless:
+	case v == sdk.Yes:
 		return f.canParseCall(call, size)
+	case max(end, v, twice) == sdk.Maybe:
+		return sdk.Maybe
+	case f.openless:
+		if v = f.canParseCall(call, size); v != sdk.No {
+			return v
+		}
 	}
-	return max(end, v) // Maybe or No
+	at, v := f.wordsBefore(b)
+	if v == sdk.Yes {
+		v = f.canParseCall(b[at+len(f.open):], size)
+	}
+	return v
+}
+
+// maxWords is how long a text between the beginning of a section and that of its first call may be.
+const maxWords = 128
+
+// wordsBefore tells how long the text is that b begins with where a call should begin, and whether one
+// does behind it. Another marker is no text.
+func (f *format) wordsBefore(b []byte) (n int, v sdk.Verdict) {
+	switch n = bytes.Index(b[:min(len(b), maxWords)], []byte(f.open[:2])); {
+	case n >= 0:
+		return n, markup.Match(b[n:], f.open)
+	case len(b) < maxWords:
+		return 0, sdk.Maybe
+	}
+	return 0, sdk.No
 }
 
 // canParseCall is canParse behind the beginning of a call. If all that a parser may
 // see, size bytes, is a header that is right so far, then it is a call.
 func (f *format) canParseCall(b []byte, size int) sdk.Verdict {
+	b, _, v := again(chars.SkipSpace(b), f.open)
+	if v != sdk.Yes {
+		return v
+	}
 	h, v := f.header(b)
 	if v == sdk.Yes {
 		v = f.canBegin(b[h.n:])
@@ -158,6 +211,13 @@ func (f *format) canParseCall(b []byte, size int) sdk.Verdict {
 // canBegin tells whether b may begin a call's arguments.
 func (f *format) canBegin(b []byte) sdk.Verdict {
 	rest := chars.SkipSpace(b)
+	body, strays, v := again(rest, f.sep)
+	if v == sdk.Maybe {
+		return v
+	}
+	if strays > 0 {
+		b, rest = body, body
+	}
 	if f.textKey != "" && len(rest) < len(b) && bytes.IndexByte(b[:len(b)-len(rest)], '\n') >= 0 {
 		return sdk.Yes
 	}

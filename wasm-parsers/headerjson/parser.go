@@ -36,6 +36,7 @@ type parser struct {
 	looked int  // how much of the header was looked at
 	braces int  // closing ones behind the arguments that close nothing
 	code   bool // the arguments are in a block of code that is open
+	strays int  // markers that stand where they mark nothing, and were not reported
 	next   resync
 }
 
@@ -66,17 +67,30 @@ func (p *parser) Step() bool {
 	case inStart:
 		return p.readMark()
 	}
-	if !p.SkipSpace() {
-		return false
-	}
+	return p.SkipSpace() && p.stepMarked()
+}
+
+// stepMarked is Step where white space may stand in front of what is read.
+func (p *parser) stepMarked() bool {
 	switch p.state {
 	case inHead:
-		return p.readHead()
+		return p.dropAgain(p.open) && p.readHead()
 	case atBody:
-		return p.readBody(p.Rest()[0])
+		return p.dropAgain(p.sep) && p.SkipSpace() && p.readBody(p.Rest()[0])
 	default:
 		return p.readMark()
 	}
+}
+
+// dropAgain drops a marker that was read and comes once more. It reports false where more text is needed.
+func (p *parser) dropAgain(marker string) bool {
+	rest, n, v := again(p.Rest(), marker)
+	if n > 0 {
+		p.AdvanceTo(rest)
+		p.looked = 0
+		p.strays += n
+	}
+	return v == sdk.Yes
 }
 
 // maxHead is how long a header may be, with the white space in it.
@@ -112,6 +126,7 @@ func (p *parser) beginCall(h header) bool {
 		return false
 	}
 	p.Advance(h.n)
+	p.strays += h.strays
 	p.call.ResetArgs(name)
 	p.call.ID = id
 	p.state, p.code, p.braces = atBody, false, 0
@@ -181,7 +196,7 @@ func (p *parser) mark(b []byte) (found mark, n int, verdict sdk.Verdict) {
 			}
 		}
 	}
-	try(aSection, p.state == inStart, p.sections...)
+	try(aSection, p.state == inStart || p.state == inSection, p.sections...)
 	try(aCall, true, p.open)
 	try(callEnd, p.state == afterBody || p.state == between, p.end)
 	try(sectionEnd, p.state != inStart, p.sectionEnds...)
@@ -217,6 +232,9 @@ func (p *parser) act(m mark, at int) {
 	}
 	switch m {
 	case aSection:
+		if p.state == inSection { // once more
+			p.strays++
+		}
 		p.state = inSection
 	case aCall:
 		p.state, p.looked = inHead, 0
@@ -235,13 +253,37 @@ func (p *parser) unmarked() bool {
 		p.braces++
 		p.Advance(1)
 		return true
-	case p.state == inSection && p.openless:
-		p.state, p.looked = inHead, 0
-		return true
+	case p.state == inSection:
+		return p.readWords()
 	default:
 		return p.RefuseHere()
 	}
 	return false
+}
+
+// readWords reads what stands in a section where a call should begin: the call without its first marker,
+// or text in front of it.
+func (p *parser) readWords() bool {
+	b := p.Rest()
+	if p.openless && len(b) < maxHead {
+		switch _, v := p.header(b); v {
+		case sdk.Yes:
+			p.state, p.looked = inHead, 0
+			return true
+		case sdk.Maybe:
+			return false
+		}
+	}
+	switch n, v := p.wordsBefore(b); {
+	case v == sdk.Yes:
+		p.Out.Content(b[:n])
+		p.Advance(n)
+		p.From = p.At()
+		return true
+	case v == sdk.Maybe && !p.Ended:
+		return false
+	}
+	return p.RefuseHere()
 }
 
 // strayMarkup reports markup that stands where it ends nothing.
@@ -264,6 +306,9 @@ func (p *parser) readBehind() bool {
 
 // endCall ends the call, which is complete, and the region up to byte to with it.
 func (p *parser) endCall(to int) {
+	for ; p.strays > 0; p.strays-- {
+		p.Out.Repair(strayMarkup)
+	}
 	p.call.End(p.Out)
 	p.From = to
 }

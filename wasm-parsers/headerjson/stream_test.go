@@ -109,7 +109,7 @@ func TestCanParse(t *testing.T) {
 		{
 			headerjson.Mistral(),
 			[]string{"[TOOL_CALLS]f{", "[TOOL_CALLS] f [ARGS]{", "[TOOL_CALLS]f[CALL_ID]x[ARGS]{", "f{"},
-			[]string{"[TOOL_CALLS][", "[TOOL_CALLS] {", "[TOOL_CALLS]a b", "[TOOL_CALLS]f[ARGS]x", "[TOOL_CALLS]f[x", "Hello there", "{", "f[ARGS]x"},
+			[]string{"[TOOL_CALLS][{", "[TOOL_CALLS] {", "[TOOL_CALLS]a b", "[TOOL_CALLS]f[ARGS]x", "[TOOL_CALLS]f[x", "Hello there", "{", "f[ARGS]x"},
 			[]string{"", "[TOOL", "[TOOL_CALLS]", "[TOOL_CALLS]f[", "[TOOL_CALLS]f[ARGS]", "Hello", "f[ARGS]"},
 		},
 		{
@@ -121,14 +121,17 @@ func TestCanParse(t *testing.T) {
 		{
 			headerjson.DeepSeekV31(),
 			[]string{"<｜tool▁call▁begin｜>f<｜tool▁sep｜>{", "<｜tool▁call▁begin｜>function<｜tool▁sep｜>{", "<｜tool▁calls▁begin｜>f<｜tool▁sep｜>```"},
-			[]string{"<｜tool▁call▁begin｜>function<｜tool▁sep｜>f", "<｜tool▁calls▁begin｜> are special", "<｜tool_calls_begin｜><｜tool_call_begin｜>", "<｜tool_calls_begin｜> are special"},
-			[]string{"<｜tool▁call▁begin｜>function<｜tool▁sep｜>", "<｜tool▁calls", "<｜tool_calls_begin｜>"},
+			[]string{"<｜tool▁call▁begin｜>function<｜tool▁sep｜>f", "<｜tool▁calls▁begin｜> are " + strings.Repeat("special", 18), "<｜tool_calls_begin｜><｜tool_call_begin｜>"},
+			[]string{"<｜tool▁call▁begin｜>function<｜tool▁sep｜>", "<｜tool▁calls", "<｜tool_calls_begin｜>", "<｜tool_calls_begin｜> are special"},
 		},
 		{
 			headerjson.KimiK2(),
 			[]string{"<|tool_call_begin|>functions.f:0<|tool_call_argument_begin|>{", "<|tool_call_section_begin|><|tool_call_section_end|>"},
-			[]string{"<|tool_calls_section_begin|>text", "<|tool_call_begin|>a b"},
-			[]string{"<|tool_call", "<|tool_calls_section_begin|>\n", "<|tool_call_begin|>functions."},
+			[]string{
+				"<|tool_calls_section_begin|>" + strings.Repeat("text ", 26), "<|tool_calls_section_begin|>of <|im_end|>", "<|tool_call_begin|>a b",
+				"<|tool_calls_section_begin|>text <|tool_call_begin|>a b",
+			},
+			[]string{"<|tool_calls_section_begin|>text", "<|tool_call", "<|tool_calls_section_begin|>\n", "<|tool_call_begin|>functions."},
 		},
 		{
 			headerjson.FunctionaryV31(),

@@ -320,6 +320,9 @@ func (b *block) begun() bool {
 		b.stage == inPython && b.fenced && b.python.ended == 0 && b.python.begun(b.tools)
 }
 
+// inside reports whether the block is in the middle of an object behind those that it holds.
+func (b *block) inside() bool { return b.stage == inJSON && b.json.place >= inCall }
+
 // complete are the calls of a block that was cut.
 func (b *block) complete() []call {
 	switch b.stage {

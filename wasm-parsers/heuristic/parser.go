@@ -266,13 +266,17 @@ func (p *parser) answers() bool {
 
 // write writes the calls and ends the region behind the last block.
 func (p *parser) write(out *sdk.Out) {
+	p.writeCalls(out)
+	out.End(p.end)
+}
+
+func (p *parser) writeCalls(out *sdk.Out) {
 	for _, c := range p.calls {
 		if p.action && slices.Contains(notCalled, c.Name) {
 			continue
 		}
 		c.Write(out)
 	}
-	out.End(p.end)
 }
 
 // Finish implements sdk.Parser. What a token limit has cut off is lost, and is not
@@ -297,20 +301,24 @@ func (p *parser) Finish(reason sdk.Reason, out *sdk.Out) {
 	}
 }
 
-// cut ends a region inside a block, or what may have become one.
+// cut ends a region inside a block, or what may have become one. The calls before it stay.
 func (p *parser) cut(out *sdk.Out) {
-	begun := false
+	begun := p.state == inOpening && !chars.Blank(p.head)
 	if p.state == inBlock {
 		p.take(p.block.complete())
-		begun = p.block.begun()
+		begun = p.block.begun() || len(p.calls) > 0 && p.block.inside()
 	}
 	if p.state != behind {
 		p.end = p.pos
 	}
 	switch {
 	case len(p.calls) > 0:
-		p.write(out)
-	case begun:
+		p.writeCalls(out)
+		if begun {
+			out.Cut()
+		}
+		out.End(p.end)
+	case begun && p.state == inBlock:
 		out.Cut()
 		out.End(p.pos)
 	default:

@@ -13,12 +13,18 @@ func (p *parser) endCall() {
 		p.json.Report(p.Out)
 		p.isJSON = false
 	}
+	for ; p.strays > 0; p.strays-- {
+		p.Out.Repair(strayMarkup)
+	}
 	p.EndCall()
 	p.state = afterCall
 	if p.format.wrap == "" {
 		p.End()
 	}
 }
+
+// strayMarkup reports markup that stands where it marks nothing.
+const strayMarkup = "stray_markup"
 
 // readAfterCall reads what may follow a call. Behind one without a wrapper its end
 // may stand all the same: models forget its beginning alone.
@@ -27,6 +33,15 @@ func (p *parser) readAfterCall() bool {
 	if markup.MatchTag(b, p.wrapClose) == sdk.Yes {
 		p.Advance(len(p.wrapClose))
 		return p.End()
+	}
+	switch twice := markup.MatchTag(b, p.callClose); {
+	case twice == sdk.Yes:
+		p.Advance(len(p.callClose))
+		p.From = p.At()
+		p.Out.Repair(strayMarkup)
+		return true
+	case twice == sdk.Maybe && !p.Ended:
+		return false
 	}
 	call := sdk.No
 	if p.wrapped {

@@ -14,6 +14,7 @@ type header struct {
 	types    sdk.Types // 0 if it has no type
 	n        int       // its length, with the start tag of the value
 	repaired bool      // a tag is missing
+	again    bool      // a tag of the key is there twice
 	opened   bool      // the start tag of the value is not what is missing
 }
 
@@ -35,6 +36,9 @@ func (t *tags) headerKey(b []byte, h *header) sdk.Verdict {
 	switch markup.MatchTag(b, t.keyOpen) {
 	case sdk.Yes:
 		h.n = len(t.keyOpen)
+		if v := h.skipAgain(b, t.keyOpen); v != sdk.Yes {
+			return v
+		}
 	case sdk.Maybe:
 		return sdk.Maybe
 	case sdk.No:
@@ -47,6 +51,9 @@ func (t *tags) headerKey(b []byte, h *header) sdk.Verdict {
 	switch {
 	case v == sdk.Yes:
 		h.n += len(t.keyClose)
+		if v := h.skipAgain(b, t.keyClose); v != sdk.Yes {
+			return v
+		}
 	case v == sdk.Maybe:
 		return v
 	case h.repaired:
@@ -58,6 +65,38 @@ func (t *tags) headerKey(b []byte, h *header) sdk.Verdict {
 		}
 	}
 	return h.skip(b)
+}
+
+// skipAgain skips a tag that was read and comes once more. Yes means that something else stands behind it.
+func (h *header) skipAgain(b []byte, tag string) sdk.Verdict {
+	rest, n, v := again(b[h.n:], tag)
+	if n > 0 {
+		h.n, h.again = len(b)-len(rest), true
+	}
+	return v
+}
+
+// maxAgain is how often a tag is skipped that comes once more.
+const maxAgain = 4
+
+// again skips a tag where b begins with it once more, and counts how often. Yes means that something else
+// stands behind it.
+func again(b []byte, tag string) (rest []byte, n int, v sdk.Verdict) {
+	for rest = b; n < maxAgain; n++ {
+		next := skipSpace(rest)
+		if len(next) == 0 || len(next) == 1 && next[0] == '\\' || len(rest)-len(next) > maxSpace {
+			return rest, n, sdk.Maybe
+		}
+		switch v = markup.MatchTag(next, tag); v {
+		case sdk.Yes:
+			rest = next[len(tag):]
+		case sdk.Maybe:
+			return rest, n, sdk.Maybe
+		default:
+			return rest, n, sdk.Yes
+		}
+	}
+	return rest, n, sdk.Yes
 }
 
 // readKey reads the text of the key.

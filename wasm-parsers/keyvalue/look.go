@@ -26,8 +26,11 @@ func (p *parser) look(b []byte, lineStart bool) region.Verdict {
 }
 
 // lookBehind decides about the end of a value by what follows it: the next header,
-// or the end of the call.
+// or the end of the call. In a value that holds no tags the end may come once more.
 func (p *parser) lookBehind(b []byte) region.Verdict {
+	if p.inner.values == 0 && !p.inner.closed {
+		b, _, _ = again(b, p.valueClose)
+	}
 	rest := skipSpace(b)
 	switch {
 	case len(b)-len(rest) > maxSpace:
@@ -45,15 +48,15 @@ func (p *parser) lookBehind(b []byte) region.Verdict {
 	case p.wrapped && markup.MatchTag(rest, p.wrapClose) == sdk.Yes: // here too
 		return p.lookFar(rest, 0)
 	}
-	if markup.MatchAny(rest, p.callClose, p.callOpen) == sdk.Maybe || p.wrapped && markup.MatchTag(rest, p.wrapClose) == sdk.Maybe {
-		return p.Wait(region.Closes)
-	}
 	return p.lookHeader(rest)
 }
 
 // lookHeader decides about the end of a value that a header may follow. In a value
 // that holds tags as text the key must be one that the tool has.
 func (p *parser) lookHeader(rest []byte) region.Verdict {
+	if markup.MatchAny(rest, p.callClose, p.callOpen, p.valueClose) == sdk.Maybe || p.wrapped && markup.MatchTag(rest, p.wrapClose) == sdk.Maybe {
+		return p.Wait(region.Closes)
+	}
 	var h header
 	switch p.header(rest, &h) {
 	case sdk.Maybe:

@@ -33,6 +33,7 @@ type parser struct {
 	json    callobject.Reader // of an object
 	isJSON  bool              // it is the call at hand
 	braces  int               // closing ones behind it that close nothing
+	strays  int               // tags that were there once more, and were not reported
 	value   typed.Value
 	inner   inner
 }
@@ -103,7 +104,7 @@ func (p *parser) readStart() bool {
 
 // readCall reads the tag of a call inside the wrapper.
 func (p *parser) readCall() bool {
-	if !p.Marker(p.callOpen) {
+	if !p.dropAgain(p.wrapOpen) || !p.Marker(p.callOpen) {
 		return false
 	}
 	p.state, p.Began = inName, true
@@ -111,6 +112,9 @@ func (p *parser) readCall() bool {
 }
 
 func (p *parser) readName() bool {
+	if !p.dropAgain(p.callOpen) {
+		return false
+	}
 	if rest := chars.SkipSpace(p.Rest()); p.format.json && len(rest) > 0 && rest[0] == '{' {
 		p.AdvanceTo(rest)
 		p.beginJSON("")
@@ -126,6 +130,16 @@ func (p *parser) readName() bool {
 	return true
 }
 
+// dropAgain drops a tag that was read and comes once more. It reports false where more text is needed.
+func (p *parser) dropAgain(tag string) bool {
+	rest, n, v := again(p.Rest(), tag)
+	if n > 0 {
+		p.AdvanceTo(skipSpace(rest))
+		p.strays += n
+	}
+	return v == sdk.Yes || p.Ended
+}
+
 // readInCall reads a header or what ends the call.
 func (p *parser) readInCall() bool {
 	b := p.Rest()
@@ -133,6 +147,10 @@ func (p *parser) readInCall() bool {
 	case markup.MatchTag(b, p.callClose) == sdk.Yes:
 		p.Advance(len(p.callClose))
 		p.endCall()
+		return true
+	case p.SeenAny() && markup.MatchTag(b, p.valueClose) == sdk.Yes: // once more
+		p.Advance(len(p.valueClose))
+		p.strays++
 		return true
 	case p.format.json && p.readAroundJSON(b):
 		return true

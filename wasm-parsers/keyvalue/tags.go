@@ -76,15 +76,21 @@ func (f *format) canParse(head []byte) sdk.Verdict {
 	suffix, n, v := f.opening(head, f.wrap)
 	if v == sdk.Yes {
 		t := f.tags(suffix)
-		rest := chars.SkipSpace(head[n:])
+		rest, _, v := again(head[n:], t.wrapOpen)
+		if v != sdk.Yes {
+			return v
+		}
+		rest = chars.SkipSpace(rest)
 		if v := markup.MatchTag(rest, t.callOpen); v != sdk.Yes {
 			return v
 		}
-		rest = rest[len(t.callOpen):]
+		if rest, _, v = again(rest[len(t.callOpen):], t.callOpen); v != sdk.Yes {
+			return v
+		}
 		if f.isJSON(rest) {
 			return sdk.Yes
 		}
-		_, _, v := t.name(rest)
+		_, _, v = t.name(rest)
 		return markup.Filled(v, head)
 	}
 	suffix, n, bare := f.opening(head, f.call)

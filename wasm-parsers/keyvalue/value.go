@@ -26,7 +26,7 @@ func (p *parser) beginValue(h *header) bool {
 		types = abi.String // 5551234567 is no number if nobody says so
 	}
 	p.value.Begin(types, typed.Keep, p.Out)
-	p.Repaired = p.Repaired || h.repaired
+	p.Repaired = p.Repaired || h.repaired || h.again
 	p.Advance(h.n)
 	p.state, p.inner = inValue, inner{}
 	return true

@@ -50,6 +50,7 @@ func (p *parser) endCall() {
 		p.json.Report(p.Out)
 		p.isJSON = false
 	}
+	p.sayStray()
 	p.EndCall()
 	p.Began = true // a wrapper that is cut behind a call has lost what would have come
 }
@@ -58,8 +59,10 @@ func (p *parser) endCall() {
 // another region: the end of this one is missing.
 func (p *parser) readAfterFunc() bool {
 	b := p.Rest()
-	if markup.MatchTag(b, p.tail) == sdk.Yes {
+	if markup.MatchTag(b, p.tail) == sdk.Yes { // which no text has
 		p.Advance(len(p.tail))
+		p.endCall()
+		p.state = afterCall
 		return true
 	}
 	closes := p.wrapClose
@@ -86,6 +89,26 @@ func (p *parser) readAfterFunc() bool {
 		return false
 	}
 	return p.RefuseHere()
+}
+
+// readAfterCall reads what follows a call that is sure in a wrapper. Text ends the region.
+func (p *parser) readAfterCall() bool {
+	b := p.Rest()
+	end, wrap, call := markup.MatchTag(b, p.wrapClose), p.matchWrap(b), p.matchCall(b)
+	switch {
+	case end == sdk.Yes:
+		p.Advance(len(p.wrapClose))
+		return p.End()
+	case wrap == sdk.Yes:
+		return p.End()
+	case call == sdk.Yes:
+		p.From, p.state = p.At(), atFunc
+		return true
+	case end == sdk.Maybe, wrap == sdk.Maybe, call == sdk.Maybe:
+		return false
+	}
+	p.Out.End(p.From)
+	return false
 }
 
 // readAfterBare ends the region behind a function without a wrapper. The wrapper's
@@ -121,6 +144,10 @@ func (p *parser) Over() {
 	all := p.Fed()
 	half := p.isHalfEnd()
 	switch {
+	case p.state == afterCall && half:
+		p.Out.End(all)
+	case p.state == afterCall:
+		p.End() // half a start tag
 	case p.state == afterFunc && !half:
 		p.endCall()
 		p.End() // half a start tag

@@ -24,6 +24,9 @@ func (p *parser) look(b []byte, lineStart bool) region.Verdict {
 	case sdk.Maybe:
 		return p.Wait(region.Text)
 	}
+	if p.prefix == "" && markup.Match(b, p.param.open) == sdk.Maybe { // which counts, even if it is text
+		return p.Wait(region.Text)
+	}
 	lineStart = lineStart || !p.val.hold && p.val.text.LineStart()
 	if lineStart || p.inLine {
 		if v := p.lookParam(b); v != region.Text {
@@ -131,6 +134,7 @@ func (p *parser) matchEnd(b []byte, first int) (end, length int, v sdk.Verdict) 
 // parameter, or the ends of the function and the wrapper. If those are followed by
 // another end of a parameter they are all text, say of a file about this format.
 func (p *parser) lookBehind(b []byte) region.Verdict {
+	b = p.skipAgain(b)
 	decided := region.Text // unless one legal tag was seen
 	for first := endFunc; ; {
 		rest := p.skip(b)

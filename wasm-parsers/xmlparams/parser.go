@@ -24,6 +24,7 @@ const (
 	inCall                 // the rest of a call as a JSON object
 	afterArgs              // the function's end
 	afterFunc              // the wrapper's end or another function
+	afterCall              // the same, behind a token that has made the call sure
 	afterBare              // after a function without a wrapper
 )
 
@@ -38,6 +39,7 @@ type parser struct {
 	wrapped bool
 	glued   bool              // no white space stands behind the last tag
 	leads   int               // markers of lead that were read
+	strayed bool              // markup was dropped that marks nothing
 	json    callobject.Reader // of arguments or a call written as JSON
 	isJSON  bool              // the call is read by it
 	braces  int               // closing ones behind it that close nothing
@@ -73,6 +75,9 @@ func (p *parser) appendHalf() {
 
 // Step implements region.Format.
 func (p *parser) Step() bool {
+	if p.val.fresh && (p.state == atValue || p.state == inValue) {
+		return p.dropParamAgain()
+	}
 	switch p.state {
 	case inStart:
 		return p.readStart()
@@ -98,6 +103,11 @@ func (p *parser) Step() bool {
 
 // readTag reads a tag outside of a value.
 func (p *parser) readTag() bool {
+	if n, v := p.stray(p.Rest()); v == sdk.Yes {
+		return p.dropStray(n)
+	} else if v == sdk.Maybe {
+		return false
+	}
 	switch p.state {
 	case atFunc:
 		return p.readFunc()
@@ -105,6 +115,8 @@ func (p *parser) readTag() bool {
 		return p.readInFunc()
 	case afterArgs:
 		return p.readFuncEnd()
+	case afterCall:
+		return p.readAfterCall()
 	default:
 		return p.readAfterFunc()
 	}

@@ -20,7 +20,9 @@ type value struct {
 	trim  typed.Trim  // what is markup at its ends
 	maybe bool        // unless its first byte is no newline
 	empty bool        // no text was read
+	fresh bool        // nothing of it was looked at
 	ends  bool        // its text holds an end of a value or of a function
+	holds bool        // or the beginning of a value
 	inner int         // elements that its text has opened and not closed
 
 	// A value is held if what follows decides how it is written: another with the
@@ -48,7 +50,8 @@ func (p *parser) beginValue(t tag) bool {
 	v.key = append(v.key[:0], key...)
 	v.types, v.close, v.empty = p.typesOf(key, t), p.closeOf(key), true
 	v.lone, v.raw = lone, v.raw[:0]
-	v.ends, v.inner = false, 0
+	v.ends, v.holds, v.inner = false, false, 0
+	v.fresh = !p.nested || v.types == abi.String
 	v.trim, v.maybe = p.trim, p.trim == typed.Newline && p.glued
 	v.hold = lone || p.nested && v.types&abi.Array != 0
 	kind := p.kindOf(t)
@@ -192,6 +195,7 @@ func (p *parser) readValue() bool {
 func (p *parser) count(b []byte) {
 	v := &p.val
 	v.ends = v.ends || markup.Match(b, v.close) == sdk.Yes || markup.Match(b, p.funcClose) == sdk.Yes
+	v.holds = v.holds || v.ends || p.prefix == "" && markup.Match(b, p.param.open) == sdk.Yes
 	if p.prefix == "" || markup.Match(b, p.prefix) != sdk.Yes {
 		return
 	}
