@@ -7,7 +7,7 @@ import (
 )
 
 // DefaultThreshold is the score from which an answer is a ghost. On the first runs of seven blind sets
-// it has 7 of 1,422 correct answers wrong, where 0.7 has 38 (TestFirstRuns, docs/guards.md).
+// it has 7 of 1,422 correct answers wrong, where 0.7 has 38 (TestFirstRuns, docs/guard-figures.md).
 const DefaultThreshold = 0.85
 
 // Intent is a rule of the operator: a message of the user that has one of some words or

@@ -80,7 +80,7 @@ func (c *turnsCase) ledger(t testing.TB) *ledger.Ledger {
 
 // TestTurns judges conversations in several turns, most with tools that did their work. No
 // mistake is allowed; the figures by kind are printed. Ghosts marked "unsure" raise no alarm: what tells them
-// from correct answers of their kind was wrong too often where it was new (docs/guards.md).
+// from correct answers of their kind was wrong too often where it was new (docs/guard-figures.md).
 func TestTurns(t *testing.T) {
 	t.Parallel()
 	judgeTurns(t, readTurns(t), rulesThreshold)
