@@ -16,6 +16,7 @@ type field struct {
 	hasDef   bool
 	min, max string
 	enum     []string
+	other    string // what to write for whatever is none of the words
 	example  string
 	required bool
 	instead  string // the key that makes this one, which is required otherwise, needless
@@ -57,7 +58,7 @@ func newField(sf reflect.StructField, name string) field {
 		typ: sf.Type, name: name,
 		doc: sf.Tag.Get("doc"), min: sf.Tag.Get("min"), max: sf.Tag.Get("max"),
 		required: sf.Tag.Get("required") == "true", instead: sf.Tag.Get("instead"), omit: sf.Tag.Get("omit") == "true",
-		restart: sf.Tag.Get("restart") == "true",
+		restart: sf.Tag.Get("restart") == "true", other: sf.Tag.Get("other"),
 	}
 	f.def, f.hasDef = sf.Tag.Lookup("default")
 	if enum := sf.Tag.Get("enum"); enum != "" {

@@ -11,7 +11,7 @@ type Provider struct {
 	// Type is the adapter: "openai" for anything that speaks OpenAI's chat
 	// completions, "azure" (Azure OpenAI), "qwen" (DashScope), "moonshot" (Kimi),
 	// "anthropic", "demo" for the built-in one without a network. Required.
-	Type string `yaml:"type" enum:"openai,azure,qwen,moonshot,anthropic,demo" required:"true" doc:"Adapter: openai for anything that speaks OpenAI's chat completions, azure, qwen, moonshot, anthropic, or demo for the built-in one."`
+	Type string `yaml:"type" enum:"openai,azure,qwen,moonshot,anthropic,demo" required:"true" other:"whatever else speaks OpenAI's chat completions, such as vLLM or Ollama, is openai" doc:"Adapter: openai for anything that speaks OpenAI's chat completions, azure, qwen, moonshot, anthropic, or demo for the built-in one."`
 	// BaseURL is where the upstream's paths begin: with its "/v1" for type openai,
 	// the resource's endpoint for azure, alone or with "/openai/v1". It is required
 	// for these two, and refused for demo, as are APIKey and Headers. The others have

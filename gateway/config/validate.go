@@ -92,7 +92,11 @@ func checkField(r *report, p path, v reflect.Value, f field) {
 		r.add(p, "a value is required; write for example %s", example(f))
 	}
 	if len(f.enum) > 0 && (f.hasDef || !v.IsZero()) && !slices.Contains(f.enum, v.String()) {
-		r.add(p, "%s is not one of the words allowed%s", r.src.show(p, v.String()), r.suggest(p, v.String(), "words", f.enum))
+		hint := r.suggest(p, v.String(), "words", f.enum)
+		if f.other != "" {
+			hint += "; " + f.other
+		}
+		r.add(p, "%s is not one of the words allowed%s", r.src.show(p, v.String()), hint)
 	}
 	if f.min == "" || f.isUnset(v) && !r.written(p) {
 		return

@@ -45,7 +45,8 @@ func (n *modelNames) checkAlias(r *report, name string, m Model) {
 	names, end := n.table.Chain(name)
 	switch {
 	case end == route.Lost && len(names) == 2 && !r.bad["providers"]:
-		r.add(at, "there is no model %s%s", r.src.show(at, m.Alias), r.suggest(at, m.Alias, "models", n.known))
+		others := slices.DeleteFunc(slices.Clone(n.known), func(known string) bool { return known == name })
+		r.add(at, "there is no model %s%s", r.src.show(at, m.Alias), r.suggest(at, m.Alias, "models", others))
 	case end == route.Looping && names[len(names)-1] == name && slices.Min(names) == name: // or it is said of another one
 		r.add(at, "the alias leads back to itself: %s; let one of them stand for a model with targets", steps(r, names))
 	case end == route.TooLong:

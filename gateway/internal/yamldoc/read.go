@@ -167,6 +167,12 @@ func clearer(message string, line []byte) string {
 		return message + "; write a space behind the colon of a key"
 	case strings.Contains(message, "mapping value is not allowed"):
 		return message + `; put text that holds ": " in quotes, and indent the keys of a mapping alike`
+	case strings.HasPrefix(message, "value is not allowed"):
+		return message + "; indent the keys of a mapping alike"
+	case strings.Contains(message, "end token '}'"):
+		return message + "; close the { that is here"
+	case strings.Contains(message, "end token ']'"):
+		return message + "; close the [ that is here"
 	}
 	return message
 }

@@ -134,7 +134,9 @@ func TestRefused(t *testing.T) {
 		"a star":             {"a:\n  *: " + secret + "\n", "f:2:6: not YAML: a key * without quotes; write \"*\":"},
 		"no space":           {"a:\n  b:" + secret + "\n  c: 1\n", "f:2:3: not YAML: unexpected key name; write a space behind the colon of a key"},
 		"a colon in text":    {"a: b: " + secret + "\n", "f:1:4: not YAML: mapping value is not allowed in this context; put text that holds \": \" in quotes, and indent the keys of a mapping alike"},
-		"no YAML":            {"a: {b: " + secret + "\n", "f:1:4: not YAML: could not find flow mapping end token '}'"},
+		"no YAML":            {"a: {b: " + secret + "\n", "f:1:4: not YAML: could not find flow mapping end token '}'; close the { that is here"},
+		"an open bracket":    {"a: [" + secret + "\n", "f:1:4: not YAML: sequence end token ']' not found; close the [ that is here"},
+		"a line too far out": {"a:\n  b:\n    c: 1\n   d: 2\n", "f:4:4: not YAML: value is not allowed in this context; indent the keys of a mapping alike"},
 		"a variable":         {"a: {b: ${" + secret + "}}\n", "f:1:9: not YAML: ',' or '}' must be specified; inside { } and [ ] write \"${NAME}\" in quotes"},
 	} {
 		n, got := read(tt.text)
