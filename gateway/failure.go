@@ -91,6 +91,9 @@ func (f UpstreamFailure) Classify() *Error {
 	if e.Quote != "" {
 		e.Message = strings.TrimSuffix(e.Message, ".") + ": " + e.Quote
 	}
+	if e.Kind == Rejected && f.Status == http.StatusNotFound && !said.Wrapped { // no API of OpenAI's form is there
+		e.Message = strings.TrimSuffix(e.Message, ".") + ". Check base_url, and the name of the model."
+	}
 	return e
 }
 

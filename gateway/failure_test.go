@@ -64,3 +64,22 @@ func FuzzClassify(f *testing.F) {
 		}
 	})
 }
+
+// TestNotThere holds that a 404 which no such API sends, as a base_url without its /v1 brings, says
+// where to look, and that an API's own words go on as they are.
+func TestNotThere(t *testing.T) {
+	t.Parallel()
+	for name, row := range map[string]struct {
+		status     int
+		body, want string
+	}{
+		"a server's":     {404, `{"detail":"Not Found"}`, `Provider "p": the upstream refused the request with status 404: Not Found. Check base_url, and the name of the model.`},
+		"no words":       {404, `<html>`, `Provider "p": the upstream refused the request with status 404. Check base_url, and the name of the model.`},
+		"an API's":       {404, `{"error":{"message":"no such model","code":"model_not_found"}}`, `Provider "p": the upstream refused the request with status 404: no such model`},
+		"another status": {400, `{"detail":"no"}`, `Provider "p": the upstream refused the request with status 400: no`},
+	} {
+		if got := (gateway.UpstreamFailure{Provider: "p", Status: row.status, Body: []byte(row.body)}).Classify().Message; got != row.want {
+			t.Errorf("%s: got %s, want %s", name, got, row.want)
+		}
+	}
+}
