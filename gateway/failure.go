@@ -87,14 +87,20 @@ func (f UpstreamFailure) Classify() *Error {
 			e.Code, e.Overflow = upstreamerr.CodeOverflow, &o
 		}
 	}
-	e.Message = fmt.Sprintf("Provider %q: %s.", f.Provider, f.what(e.Kind))
-	if e.Quote != "" {
-		e.Message = strings.TrimSuffix(e.Message, ".") + ": " + e.Quote
-	}
-	if e.Kind == Rejected && f.Status == http.StatusNotFound && !said.Wrapped { // no API of OpenAI's form is there
-		e.Message = strings.TrimSuffix(e.Message, ".") + ". Check base_url, and the name of the model."
-	}
+	e.Message = f.message(e, said.Wrapped)
 	return e
+}
+
+// message says what has happened, in the upstream's words too, and where to look.
+func (f *UpstreamFailure) message(e *Error, wrapped bool) string {
+	m := fmt.Sprintf("Provider %q: %s.", f.Provider, f.what(e.Kind))
+	if e.Quote != "" {
+		m = strings.TrimSuffix(m, ".") + ": " + e.Quote
+	}
+	if e.Kind == Rejected && f.Status == http.StatusNotFound && !wrapped { // no API of OpenAI's form is there
+		m = strings.TrimSuffix(m, ".") + ". Check base_url, and the name of the model."
+	}
+	return m
 }
 
 // read reads the body, unless it is too long.
