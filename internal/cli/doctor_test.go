@@ -102,6 +102,7 @@ func TestDoctorFinds(t *testing.T) {
 	t.Parallel()
 	models := static(t, 200, "application/json", `{"object":"list","data":[{"id":"qwen3"}]}`)
 	refusing := static(t, 401, "application/json", `{"error":{"message":"no"}}`)
+	nothing := static(t, 404, "application/json", `{"detail":"Not Found"}`)
 	signed := httptest.NewTLSServer(http.NotFoundHandler())
 	t.Cleanup(signed.Close)
 	signed.Config.ErrorLog = log.New(io.Discard, "", 0)
@@ -151,6 +152,7 @@ func TestDoctorFinds(t *testing.T) {
 		"blocked":              {demo + "keys: [{name: old, hash: \"" + hash + "\", blocked: true}]\n", "✗ keys", "callgate key", exitFailed},
 		"key refused":          {"providers: {p: {type: openai, base_url: " + refusing + ", api_key: geheim}}\n", "✗ provider p", "api_key is wrong", exitFailed},
 		"away":                 {"providers: {p: {type: openai, base_url: \"http://127.0.0.1:1/v1\"}}\n", "✗ provider p               127.0.0.1:1 refused the connection: dial tcp", "correct its base_url", exitFailed},
+		"no such API":          {"providers: {p: {type: openai, base_url: " + nothing + "}}\n", "✗ provider p               the upstream refused the request with status 404", "→ correct its base_url", exitFailed},
 		"no TLS":               {"providers: {p: {type: openai, base_url: " + strings.Replace(models, "http:", "https:", 1) + "}}\n", "does not speak TLS", "write http://", exitFailed},
 		"no such host":         {"providers: {p: {type: openai, base_url: \"http://no-such-host.invalid/v1\"}}\n", "cannot be resolved", "correct the name of the host", exitFailed},
 		"own certificate":      {"providers: {p: {type: openai, base_url: " + signed.URL + "}}\n", "is not accepted", "SSL_CERT_FILE", exitFailed},

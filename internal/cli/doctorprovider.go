@@ -73,6 +73,8 @@ func remedyOf(err error) string {
 		return "its api_key is wrong, or the environment has another one"
 	case gateway.RateLimited:
 		return "it asks to wait: try again later"
+	case gateway.Rejected:
+		return "correct its base_url: nearly every base URL ends in /v1"
 	}
 	return cmp.Or(connectRemedy(err), "start it, or correct its base_url: nearly every base URL ends in /v1")
 }
