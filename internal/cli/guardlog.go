@@ -44,7 +44,7 @@ func (c *guardCmd) Run(e *env) error {
 			continue
 		}
 		if err := t.line(n, lines.Bytes()); err != nil {
-			return usageError{fmt.Errorf("%s, line %d: %w", c.Log, n, err)}
+			return usageError{fmt.Errorf(`%s, line %d: %w; a line is one conversation, {"messages": […], "tools": […]}`, c.Log, n, err)}
 		}
 	}
 	if err := lines.Err(); err != nil {

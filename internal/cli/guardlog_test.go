@@ -38,8 +38,8 @@ func TestGuardLog(t *testing.T) {
 		}
 	}
 	for name, text := range map[string]string{"no JSON": "{", "no messages": `{"tools":[]}`} {
-		if status, _, stderr := command(t, text, "guard", "--log", "-"); status != exitUsage || !strings.Contains(stderr, "line 1") {
-			t.Errorf("%s: got status %d and %q, want a usage error that names the line", name, status, stderr)
+		if status, _, stderr := command(t, text, "guard", "--log", "-"); status != exitUsage || !strings.Contains(stderr, "line 1") || !strings.Contains(stderr, `{"messages": […]`) {
+			t.Errorf("%s: got status %d and %q, want a usage error that names the line, and says what one is", name, status, stderr)
 		}
 	}
 }
