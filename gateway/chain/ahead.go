@@ -82,14 +82,19 @@ func tagAgain(text []byte, final bool) (at int, v abi.Verdict) {
 	return 0, abi.Maybe
 }
 
-// repeats deals with the marker of a region that nobody reads, where it may come once more. It reports whether it has,
-// or waits for more text to tell.
-func (m *machine) repeats(r *region, e end) (done, wait bool) {
+// waits reports whether more text is needed to tell whether the marker of a region that nobody reads comes once more.
+func (m *machine) waits(r *region, final bool) bool {
+	_, v := m.opensAgain(r, final)
+	return v == abi.Maybe
+}
+
+// repeats keeps the marker of a region that nobody reads where it comes once more, and reports whether it does.
+func (m *machine) repeats(r *region, e end) bool {
 	next, v := m.opensAgain(r, e.final)
 	if v == abi.Yes {
 		m.keepAhead(next, m.broken(r, e))
 	}
-	return v == abi.Yes, v == abi.Maybe
+	return v == abi.Yes
 }
 
 // keepAhead keeps the marker that the text begins with up to the next one: it is no text if that begins a

@@ -317,13 +317,8 @@ func (m *machine) parse(ctx context.Context, e end) bool {
 	for i := range out {
 		m.show(&out[i])
 	}
-	if became.kind == undecided {
+	if became.kind == undecided || became.kind == noneReads && m.waits(r, e.final) {
 		return false
-	}
-	if became.kind == noneReads {
-		if done, wait := m.repeats(r, e); done || wait {
-			return done
-		}
 	}
 	if !r.called && became.kind != mayCount {
 		m.parsers.effort.ended(r.cost)
@@ -352,7 +347,9 @@ func (m *machine) parse(ctx context.Context, e end) bool {
 	case givenBack:
 		m.givenBack(r, became.from, to)
 	case noneReads:
-		m.decline(ctx, e)
+		if !m.repeats(r, e) {
+			m.decline(ctx, e)
+		}
 	}
 	return true
 }

@@ -60,6 +60,7 @@ func (p *parser) readObject() bool {
 		var n int
 		n, status = p.call.Feed(b)
 		if len(p.call.Args) > 0 {
+			p.sayWords()
 			p.call.Show(p.Out)
 		} else if p.textKey != "" {
 			p.text.raw = append(p.text.raw, b[:n]...)

@@ -33,10 +33,12 @@ type parser struct {
 	call   callobject.Reader
 	text   text
 	state  state
-	looked int  // how much of the header was looked at
-	braces int  // closing ones behind the arguments that close nothing
-	code   bool // the arguments are in a block of code that is open
-	strays int  // markers that stand where they mark nothing, and were not reported
+	looked int    // how much of the header was looked at
+	braces int    // closing ones behind the arguments that close nothing
+	code   bool   // the arguments are in a block of code that is open
+	words  []byte // text in front of the first call of a section
+	called int    // where the call at hand begins
+	strays int    // markers that stand where they mark nothing, and were not reported
 	next   resync
 }
 
@@ -44,7 +46,7 @@ type parser struct {
 func (p *parser) Reset(o sdk.Options) error {
 	*p = parser{
 		Region: p.Region, format: p.first, first: p.first, call: p.call, next: resync{marker: p.first.open},
-		text: text{raw: p.text.raw[:0], escaped: p.text.escaped[:0]},
+		text: text{raw: p.text.raw[:0], escaped: p.text.escaped[:0]}, words: p.words[:0],
 	}
 	p.Begin(p, o)
 	p.call.Init(callobject.Keys{}, o.MaxDepth)
@@ -237,7 +239,7 @@ func (p *parser) act(m mark, at int) {
 		}
 		p.state = inSection
 	case aCall:
-		p.state, p.looked = inHead, 0
+		p.state, p.looked, p.called = inHead, 0, at
 	case sectionEnd:
 		p.End()
 	}
@@ -276,9 +278,8 @@ func (p *parser) readWords() bool {
 	}
 	switch n, v := p.wordsBefore(b); {
 	case v == sdk.Yes:
-		p.Out.Content(b[:n])
+		p.words = append(p.words[:0], b[:n]...)
 		p.Advance(n)
-		p.From = p.At()
 		return true
 	case v == sdk.Maybe && !p.Ended:
 		return false
@@ -304,8 +305,17 @@ func (p *parser) readBehind() bool {
 	return true
 }
 
+// sayWords passes on the text in front of the first call of a section, which begins now.
+func (p *parser) sayWords() {
+	if len(p.words) > 0 {
+		p.Out.Content(p.words)
+		p.words, p.From = p.words[:0], p.called
+	}
+}
+
 // endCall ends the call, which is complete, and the region up to byte to with it.
 func (p *parser) endCall(to int) {
+	p.sayWords()
 	for ; p.strays > 0; p.strays-- {
 		p.Out.Repair(strayMarkup)
 	}

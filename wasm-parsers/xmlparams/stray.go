@@ -1,6 +1,8 @@
 package xmlparams
 
 import (
+	"bytes"
+
 	"github.com/callgate/callgate/sdk"
 	"github.com/callgate/callgate/wasm-parsers/internal/markup"
 )
@@ -73,14 +75,13 @@ func (p *parser) skipAgain(b []byte) []byte {
 	return b
 }
 
-// dropParamAgain drops the tag of the value at hand where it comes once more. It reports false where more text
-// is needed to tell.
+// dropParamAgain drops the tag of the value at hand where it comes once more, on its line or the next. It reports
+// false where more text is needed to tell.
 func (p *parser) dropParamAgain() bool {
-	b := p.Rest()
-	rest := p.skip(b)
+	rest := bytes.TrimPrefix(p.Rest(), []byte{'\n'})
 	t, v := p.readParam(rest)
 	switch {
-	case len(b)-len(rest) > maxSpace, v == sdk.No, p.Ended && v == sdk.Maybe:
+	case v == sdk.No, p.Ended && v == sdk.Maybe:
 		p.val.fresh = false
 	case v == sdk.Maybe:
 		return false
