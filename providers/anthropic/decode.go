@@ -1,6 +1,9 @@
 package anthropic
 
-import "errors"
+import (
+	"errors"
+	"strings"
+)
 
 var (
 	errNoEvent = errors.New("an event is not valid JSON")
@@ -15,6 +18,7 @@ type decoder struct {
 	warnings *warnings
 
 	blocks openBlocks
+	whole  map[int]bool // blocks that the message began with
 	tokens usage
 	extras extras
 	ending ending
@@ -36,6 +40,8 @@ func (d *decoder) read(data value) error {
 	}
 	index := number(get(data, "index"))
 	switch kind := text(get(data, "type")); {
+	case len(d.whole) > 0 && d.whole[index] && strings.HasPrefix(kind, "content_block_"):
+		d.warnings.add("event", "repeated")
 	case kind == "content_block_delta" && !d.finished:
 		return d.blocks.delta(index, get(data, "delta"))
 	case kind == "content_block_start" && !d.finished:
@@ -45,7 +51,7 @@ func (d *decoder) read(data value) error {
 	case kind == "ping":
 		d.out.comment(pingComment)
 	case kind == "message_start":
-		d.start(get(data, "message"))
+		return d.start(get(data, "message"))
 	case kind == "message_delta":
 		d.messageDelta(data)
 	case kind == "message_stop":
@@ -60,13 +66,39 @@ func (d *decoder) read(data value) error {
 	return nil
 }
 
-// start begins the answer.
-func (d *decoder) start(message value) {
-	if d.out.begin(message) {
-		d.tokens.add(get(message, "usage"), d.warnings)
-		d.extras.add(message, messageFields, d.warnings)
-		d.ending.read(message)
+// start begins the answer. What calls that code has made ask for next may be all in the message already, with
+// no event of its own.
+func (d *decoder) start(message value) error {
+	if !d.out.begin(message) {
+		return nil
 	}
+	d.tokens.add(get(message, "usage"), d.warnings)
+	d.extras.add(message, messageFields, d.warnings)
+	d.ending.read(message)
+	return elements(get(message, "content"), func(i int, block value) error {
+		if !isObject(block) || isBlank(block) {
+			return nil
+		}
+		if d.whole == nil {
+			d.whole = map[int]bool{}
+		}
+		d.whole[i] = true
+		err := d.blocks.start(i, block)
+		d.blocks.stop(i)
+		return err
+	})
+}
+
+// isBlank says whether nothing is in a block of text or thinking yet: some servers begin a message with it, and
+// send its events all the same.
+func isBlank(block value) bool {
+	switch text(get(block, "type")) {
+	case "text":
+		return hollow(get(block, "text"))
+	case "thinking":
+		return hollow(get(block, "thinking")) && hollow(get(block, "signature"))
+	}
+	return false
 }
 
 // messageDelta takes what is known at the answer's end: the usage, and why it ended.
