@@ -16,7 +16,8 @@ type turn struct {
 	parts     []part
 	calls     []pastCall
 	thoughts  prose
-	signed    []value // blocks of thinking that only who has signed them can read
+	signed    []value  // blocks of thinking that only who has signed them can read
+	details   [][]byte // the same in OpenRouter's form, of others than Anthropic
 }
 
 // part is a part of a message's content.
@@ -257,7 +258,11 @@ func (h *history) readAssistant(place string, content value) error {
 			}
 			return nil
 		case "redacted_thinking":
-			t.signed = append(t.signed, b)
+			if data := text(find(b, "data")); !gateway.IsSealed(data) {
+				t.signed = append(t.signed, b)
+			} else if entry, ok := gateway.SealedDetail(data); ok {
+				t.details = append(t.details, entry)
+			}
 			return nil
 		case "server_tool_use", "web_search_tool_result", "web_fetch_tool_result", "code_execution_tool_result",
 			"bash_code_execution_tool_result", "text_editor_code_execution_tool_result", "tool_search_tool_result",
@@ -361,7 +366,7 @@ func (h *history) appendTo(b []byte) []byte {
 
 // empty reports whether nothing of the turn is left for a chat completion.
 func (t *turn) empty() bool {
-	return len(t.parts) == 0 && len(t.calls) == 0 && len(t.thoughts) == 0 && len(t.signed) == 0
+	return len(t.parts) == 0 && len(t.calls) == 0 && len(t.thoughts) == 0 && len(t.signed) == 0 && len(t.details) == 0
 }
 
 // appendTo appends what the assistant has said, behind the beginning of its message.
@@ -375,12 +380,8 @@ func (t *turn) appendTo(b []byte) []byte {
 	if len(t.thoughts) > 0 {
 		b = append(append(append(b, `,"reasoning_content":"`...), t.thoughts...), '"')
 	}
-	for i, block := range t.signed {
-		b = append(appendSeparator(b, "thinking_blocks", i), block...)
-	}
-	if len(t.signed) > 0 {
-		b = append(b, ']')
-	}
+	b = appendList(b, "thinking_blocks", t.signed)
+	b = appendList(b, "reasoning_details", t.details)
 	for i := range t.calls {
 		b = t.calls[i].appendTo(appendSeparator(b, "tool_calls", i))
 	}
@@ -388,6 +389,17 @@ func (t *turn) appendTo(b []byte) []byte {
 		b = append(b, ']')
 	}
 	return append(b, '}')
+}
+
+// appendList appends a member that is a list, if it has elements.
+func appendList[T ~[]byte](b []byte, member string, list []T) []byte {
+	for i, v := range list {
+		b = append(appendSeparator(b, member, i), v...)
+	}
+	if len(list) > 0 {
+		b = append(b, ']')
+	}
+	return b
 }
 
 // appendSeparator appends what stands in front of an element of a list: the beginning of its member, or a comma.
