@@ -3,6 +3,7 @@ package messages
 import (
 	"bytes"
 	"fmt"
+	"strconv"
 
 	"github.com/callgate/callgate/gateway"
 	"github.com/callgate/callgate/gateway/protocol"
@@ -17,7 +18,7 @@ type turn struct {
 	calls     []pastCall
 	thoughts  prose
 	signed    []value  // blocks of thinking that only who has signed them can read
-	details   [][]byte // the same in OpenRouter's form, of others than Anthropic
+	details   [][]byte // those of others than Anthropic, in OpenRouter's form
 }
 
 // part is a part of a message's content.
@@ -380,8 +381,7 @@ func (t *turn) appendTo(b []byte) []byte {
 	if len(t.thoughts) > 0 {
 		b = append(append(append(b, `,"reasoning_content":"`...), t.thoughts...), '"')
 	}
-	b = appendList(b, "thinking_blocks", t.signed)
-	b = appendList(b, "reasoning_details", t.details)
+	b = t.appendSigned(b)
 	for i := range t.calls {
 		b = t.calls[i].appendTo(appendSeparator(b, "tool_calls", i))
 	}
@@ -391,15 +391,39 @@ func (t *turn) appendTo(b []byte) []byte {
 	return append(b, '}')
 }
 
-// appendList appends a member that is a list, if it has elements.
-func appendList[T ~[]byte](b []byte, member string, list []T) []byte {
-	for i, v := range list {
-		b = append(appendSeparator(b, member, i), v...)
+// appendSigned appends what was signed, in LiteLLM's form, which is Anthropic's, and in OpenRouter's.
+func (t *turn) appendSigned(b []byte) []byte {
+	for i, block := range t.signed {
+		b = append(appendSeparator(b, "thinking_blocks", i), block...)
 	}
-	if len(list) > 0 {
+	if len(t.signed) > 0 {
+		b = append(b, ']')
+	}
+	for i, block := range t.signed {
+		b = appendSeparator(b, "reasoning_details", i)
+		if text(find(block, "type")) == "redacted_thinking" {
+			b = append(append(b, `{"type":"reasoning.encrypted","data":`...), orEmpty(find(block, "data"))...)
+		} else {
+			b = append(append(b, `{"type":"reasoning.text","text":`...), orEmpty(find(block, "thinking"))...)
+			b = append(append(b, `,"signature":`...), find(block, "signature")...)
+		}
+		b = append(strconv.AppendInt(append(b, `,"format":"anthropic-claude-v1","index":`...), int64(i), 10), '}')
+	}
+	for i, entry := range t.details {
+		b = append(appendSeparator(b, "reasoning_details", len(t.signed)+i), entry...)
+	}
+	if len(t.signed)+len(t.details) > 0 {
 		b = append(b, ']')
 	}
 	return b
+}
+
+// orEmpty is a value, or an empty string for none.
+func orEmpty(v value) value {
+	if v == nil {
+		return value(`""`)
+	}
+	return v
 }
 
 // appendSeparator appends what stands in front of an element of a list: the beginning of its member, or a comma.
