@@ -38,16 +38,9 @@ func (d *decoder) read(data value) error {
 	if !isAnswer(data) {
 		return errNoEvent
 	}
-	index := number(get(data, "index"))
 	switch kind := text(get(data, "type")); {
-	case len(d.whole) > 0 && d.whole[index] && strings.HasPrefix(kind, "content_block_"):
-		d.warnings.add("event", "repeated")
-	case kind == "content_block_delta" && !d.finished:
-		return d.blocks.delta(index, get(data, "delta"))
-	case kind == "content_block_start" && !d.finished:
-		return d.blocks.start(index, get(data, "content_block"))
-	case kind == "content_block_stop":
-		d.blocks.stop(index)
+	case strings.HasPrefix(kind, blockEvent):
+		return d.block(kind, number(get(data, "index")), data)
 	case kind == "ping":
 		d.out.comment(pingComment)
 	case kind == "message_start":
@@ -58,10 +51,30 @@ func (d *decoder) read(data value) error {
 		d.stop()
 	case reports(data):
 		return &reportedError{data}
-	case kind == "content_block_delta" || kind == "content_block_start":
-		d.warnings.add("event", "late")
 	default:
 		d.warnings.add("event", kind)
+	}
+	return nil
+}
+
+// blockEvent is how the events of blocks begin.
+const blockEvent = "content_block_"
+
+// block takes an event of a block.
+func (d *decoder) block(kind string, index int, data value) error {
+	switch does := kind[len(blockEvent):]; {
+	case d.whole[index]:
+		d.warnings.add("event", "repeated")
+	case does == "stop":
+		d.blocks.stop(index)
+	case does != "delta" && does != "start":
+		d.warnings.add("event", kind)
+	case d.finished:
+		d.warnings.add("event", "late")
+	case does == "delta":
+		return d.blocks.delta(index, get(data, "delta"))
+	default:
+		return d.blocks.start(index, get(data, "content_block"))
 	}
 	return nil
 }
