@@ -157,7 +157,8 @@ func (r *reading) writes() (short, long int) {
 }
 
 // output is the count of the answer. Where the total shows that the tokens of reasoning
-// are not among completion_tokens, as at xAI, they are added.
+// are not among completion_tokens, as at xAI, they are added; so they are where they are
+// more, as with Gemini at Vercel, which charges for both and has the total without them.
 func (r *reading) output() int {
 	if !r.said(completionTokens) {
 		return r.n[outputTokens]
@@ -165,6 +166,12 @@ func (r *reading) output() int {
 	output, reasoning := r.n[completionTokens], r.n[reasoningTokens]
 	if r.said(totalTokens) && r.n[totalTokens] == r.n[promptTokens]+output+reasoning {
 		return output + reasoning // no more than the total, which is bounded
+	}
+	if reasoning > output && output+reasoning <= MaxTokens {
+		if r.said(totalTokens) {
+			r.faults |= Contradiction
+		}
+		return output + reasoning
 	}
 	return output
 }

@@ -46,7 +46,7 @@ func (c *usageCase) object() []byte {
 
 func TestRead(t *testing.T) {
 	t.Parallel()
-	for _, provider := range []string{"openai", "azure", "dashscope", "moonshot", "deepseek", "xai", "anthropic", "impossible"} {
+	for _, provider := range []string{"openai", "azure", "dashscope", "moonshot", "deepseek", "xai", "vercel", "anthropic", "impossible"} {
 		for _, c := range readJSON[[]usageCase](t, filepath.Join("testdata", "usage", provider+".json")) {
 			t.Run(provider+"/"+c.Name, func(t *testing.T) {
 				t.Parallel()
@@ -66,7 +66,7 @@ func TestRead(t *testing.T) {
 
 // TestReadAllocates holds that the usage of an answer costs no memory, whoever wrote it.
 func TestReadAllocates(t *testing.T) {
-	for _, provider := range []string{"openai", "azure", "dashscope", "moonshot", "deepseek", "xai", "anthropic"} {
+	for _, provider := range []string{"openai", "azure", "dashscope", "moonshot", "deepseek", "xai", "vercel", "anthropic"} {
 		for _, c := range readJSON[[]usageCase](t, filepath.Join("testdata", "usage", provider+".json")) {
 			object := c.object()
 			if got := testing.AllocsPerRun(10, func() { usage.Read(object) }); got != 0 {

@@ -413,6 +413,66 @@ func TestMessagesMoves(t *testing.T) {
 	equalBytes(t, "requests", <-bodies, want)
 }
 
+// TestMessagesEncrypted has a model whose provider encrypts what it wants back with the call, as OpenRouter gives it of
+// Gemini: a client of the Messages API brings it back, the same as a client of chat completions would, and Anthropic
+// never gets it.
+func TestMessagesEncrypted(t *testing.T) {
+	t.Parallel()
+	const detail = `{"type":"reasoning.encrypted","data":"EjQKMgEMOdbH\u002b","format":"google-gemini-v1","id":"tool_f_1","index":0}`
+	const call = `"tool_calls":[{"type":"function","index":0,"id":"tool_f_1","function":{"name":"f","arguments":"{}"}}]`
+	for _, stream := range []bool{false, true} {
+		t.Run(fmt.Sprint(stream), func(t *testing.T) {
+			t.Parallel()
+			bodies := make(chan string, 1)
+			gemini := upstream(t, func(w http.ResponseWriter, r received) {
+				bodies <- r.body
+				if !stream {
+					w.Header().Set("content-type", "application/json")
+					io.WriteString(w, `{"id":"c","object":"chat.completion","created":1,"model":"g","choices":[{"index":0,"message":{"role":"assistant","content":null,`+call+`,"reasoning_details":[`+detail+`]},"finish_reason":"tool_calls"}]}`)
+					return
+				}
+				w.Header().Set("content-type", "text/event-stream")
+				for _, delta := range []string{`{"role":"assistant","content":"",` + call + `}`, `{"content":"","reasoning_details":[` + detail + `]}`} {
+					fmt.Fprintf(w, `data: {"id":"c","object":"chat.completion.chunk","created":1,"model":"g","choices":[{"index":0,"delta":%s,"finish_reason":null}]}`+"\n\n", delta)
+				}
+				io.WriteString(w, `data: {"id":"c","object":"chat.completion.chunk","created":1,"model":"g","choices":[{"index":0,"delta":{},"finish_reason":"tool_calls"}]}`+"\n\ndata: [DONE]\n\n")
+			})
+			claude := upstream(t, func(w http.ResponseWriter, r received) {
+				bodies <- r.body
+				w.Header().Set("content-type", "application/json")
+				io.WriteString(w, anthropicWhole)
+			})
+			g := serve(t, fmt.Sprintf("providers: {gemini: {type: openai, base_url: %q}, claude: {type: anthropic, base_url: %q}}\nmodels: {a: {targets: [{provider: gemini, model: m}]}, b: {targets: [{provider: claude, model: m}]}}", gemini, claude))
+			const thinks, tools = `"thinking":{"type":"enabled","budget_tokens":2000},`, `"tools":[{"name":"f","input_schema":{"type":"object"}}],`
+			ask := func(members, messages string) (r result, sent string) {
+				r = g.messages(fmt.Sprintf(`{"max_tokens":9,"stream":%v,%s"messages":[{"role":"user","content":"go"}%s]}`, stream, members, messages))
+				return r, <-bodies
+			}
+			r, _ := ask(`"model":"a",`+thinks+tools, "")
+			read := messagestest.Whole
+			if stream {
+				read = messagestest.Stream
+			}
+			m, err := read([]byte(r.body))
+			if err != nil || len(m.Content) != 2 {
+				t.Fatalf("got %v and %s", err, r.body)
+			}
+			content, _ := json.Marshal(m.Content)
+			turn := fmt.Sprintf(`,{"role":"assistant","content":%s},{"role":"user","content":[{"type":"tool_result","tool_use_id":"tool_f_1","content":"r"}]}`, content)
+			if _, sent := ask(`"model":"a",`+thinks+tools, turn); !strings.Contains(sent, `{"role":"assistant","content":null,"reasoning_details":[`+detail+`],"tool_calls":[{"id":"tool_f_1"`) {
+				t.Errorf("got no detail in %s, of %s", sent, content)
+			}
+			r, sent := ask(`"model":"b",`+tools, turn)
+			if strings.Contains(sent, "redacted_thinking") || !strings.Contains(sent, `[{"type":"tool_use","id":"tool_f_1"`) || !strings.Contains(r.header.Get("x-callgate-warnings")+r.body, "dropped:messages.thinking") {
+				t.Errorf("Anthropic got %s, and the client %v and %s", sent, r.header, r.body)
+			}
+			if r, _ := ask(`"model":"a",`+tools, ""); strings.Contains(r.body, "redacted_thinking") || !strings.Contains(r.header.Get("x-callgate-warnings")+r.body, "dropped:thinking") {
+				t.Errorf("a client that wants no thinking got %v and %s", r.header, r.body)
+			}
+		})
+	}
+}
+
 // TestMessagesKept has answers that are kept: an equal request gets one again, and one that
 // has the upstream look something up does not, though the chat completions are the same.
 func TestMessagesKept(t *testing.T) {

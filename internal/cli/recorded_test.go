@@ -187,6 +187,7 @@ func wholeMessage(body string) (any, error) {
 		switch e["type"] {
 		case "message_start":
 			message = e["message"].(map[string]any)
+			content, _ = message["content"].([]any)                   // that has no events of its own
 			delete(message["usage"].(map[string]any), "input_tokens") // an estimate
 		case "content_block_start":
 			content, input = append(content, e["content_block"]), ""

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
@@ -53,6 +54,8 @@ response.function_call_arguments.done AT,"arguments":"{\"a\": 1.0}"`},
 response.custom_tool_call_input.delta AT,"delta":"a \"b","obfuscation":"q"
 response.custom_tool_call_input.delta AT,"delta":"\"\nc"
 response.custom_tool_call_input.done AT,"input":"a \"b\"\nc"`},
+	{`{"id":"mcpr_up","type":"mcp_approval_request","arguments":"{\"a\": 1.0}","name":"shorten","server_label":"zip"}`,
+		`response.output_item.added "item":{"id":"mcpr_up","type":"mcp_approval_request","arguments":"{\"a\": 1.0}","name":"shorten","server_label":"zip"}`},
 }
 
 // passEcho are the members of a response that the request decides, and one that nobody knows yet.
@@ -96,7 +99,8 @@ func passed(stream bool) string {
 			event("keepalive", `"new":1.0`)
 		}
 	}
-	event("response.completed", `"response":`+response("completed", strings.Join(items, ","), usage))
+	// OpenAI encrypts the same reasoning anew each time it sends it.
+	event("response.completed", `"response":`+response("completed", strings.Replace(strings.Join(items, ","), "gAAA-up", "gAAA-end", 1), usage))
 	return b.String()
 }
 
@@ -161,6 +165,23 @@ func TestResponsesPassThrough(t *testing.T) {
 	}
 }
 
+// TestResponsesPassThroughLines has a whole answer in many lines, as OpenAI writes it: they stay, items of all types.
+func TestResponsesPassThroughLines(t *testing.T) {
+	t.Parallel()
+	var lines bytes.Buffer
+	if err := json.Indent(&lines, []byte(passed(false)), "", "  "); err != nil {
+		t.Fatal(err)
+	}
+	g := serve(t, fmt.Sprintf("log: {level: error}\nproviders: {up: {type: openai, base_url: %q, responses: native}}\nmodels: {m: {targets: [{provider: up, model: gpt-x}]}}",
+		static(t, http.StatusOK, "application/json", lines.String())))
+	_, want, _ := strings.Cut(lines.String(), `"output": `)
+	want, _, _ = strings.Cut(want, `"background"`)
+	r := g.do(g.request("POST", "/v1/responses", `{"model":"m","input":"x","tools":`+nativeTools+`,"include":["reasoning.encrypted_content"]}`))
+	if r.status != http.StatusOK || !strings.Contains(r.body, want) {
+		t.Errorf("got status %d: %s\nnot %s", r.status, r.body, want)
+	}
+}
+
 // withDefaults puts in what every response here has and the upstream's has not.
 func withDefaults(body string) string {
 	return strings.ReplaceAll(body, `"user":null,"metadata":{}}`, `"user":null,"metadata":{},"prompt_cache_retention":null}`)
@@ -181,7 +202,7 @@ func TestResponsesPassThroughBroken(t *testing.T) {
 	for i, block := range blocks {
 		for _, twice := range []bool{false, true} {
 			kind := strings.TrimPrefix(strings.SplitN(block, "\n", 2)[0], "event: ")
-			if i == len(blocks)-1 || strings.HasSuffix(kind, ".delta") || strings.Contains(block, "ws_up") {
+			if i == len(blocks)-1 || strings.HasSuffix(kind, ".delta") || strings.Contains(block, "ws_up") || strings.Contains(block, "mcpr_up") {
 				continue // the end, a text that says something else, and what is nobody's but the upstream's
 			}
 			put := ""
@@ -285,6 +306,42 @@ func TestResponsesPassThroughCalls(t *testing.T) {
 				if strings.Contains(r.body, bad) {
 					t.Errorf("got %s: %s", bad, r.body)
 				}
+			}
+		})
+	}
+}
+
+// TestResponsesPassThroughAtOnce has an upstream that begins items before others have ended, as xAI does with tools that it
+// runs itself: the client gets all of them, in order.
+func TestResponsesPassThroughAtOnce(t *testing.T) {
+	t.Parallel()
+	for _, late := range []string{"ws_up", "fc_up", "ctc_up", "ws_up|fc_up|ctc_up"} {
+		t.Run(late, func(t *testing.T) {
+			t.Parallel()
+			var ends, others []string
+			for block := range strings.SplitAfterSeq(passedKnown(), "\n\n") {
+				if strings.Contains(block, "response.output_item.done") && regexp.MustCompile(`"id":"(`+late+`)"`).MatchString(block) {
+					ends = append(ends, block)
+					continue
+				}
+				if strings.Contains(block, "response.completed") {
+					others = append(others, ends...)
+				}
+				others = append(others, block)
+			}
+			g := serve(t, fmt.Sprintf("log: {level: error}\nproviders: {up: {type: openai, base_url: %q, responses: native}}\nmodels: {m: {targets: [{provider: up, model: gpt-x}]}}",
+				static(t, http.StatusOK, events, strings.Join(others, ""))))
+			final, r := g.judged(t, `{"model":"m","input":"x","stream":true,"tools":`+nativeTools+`}`, true)
+			var got []any
+			output, _ := final["output"].([]any)
+			for _, item := range output {
+				got = append(got, item.(map[string]any)["type"])
+			}
+			if want := "[reasoning reasoning web_search_call message function_call custom_tool_call mcp_approval_request]"; len(ends) == 0 || fmt.Sprint(got) != want || final["status"] != "completed" {
+				t.Fatalf("got the status %v and %v, not %s: %s", final["status"], got, want, r.body)
+			}
+			if call, patch := output[4].(map[string]any), output[5].(map[string]any); call["arguments"] != `{"a": 1.0}` || patch["input"] != "a \"b\"\nc" {
+				t.Errorf("got the calls %v and %v", call, patch)
 			}
 		})
 	}

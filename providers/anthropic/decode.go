@@ -1,6 +1,9 @@
 package anthropic
 
-import "errors"
+import (
+	"errors"
+	"strings"
+)
 
 var (
 	errNoEvent = errors.New("an event is not valid JSON")
@@ -15,6 +18,7 @@ type decoder struct {
 	warnings *warnings
 
 	blocks openBlocks
+	whole  map[int]bool // blocks that the message began with
 	tokens usage
 	extras extras
 	ending ending
@@ -34,39 +38,80 @@ func (d *decoder) read(data value) error {
 	if !isAnswer(data) {
 		return errNoEvent
 	}
-	index := number(get(data, "index"))
 	switch kind := text(get(data, "type")); {
-	case kind == "content_block_delta" && !d.finished:
-		return d.blocks.delta(index, get(data, "delta"))
-	case kind == "content_block_start" && !d.finished:
-		return d.blocks.start(index, get(data, "content_block"))
-	case kind == "content_block_stop":
-		d.blocks.stop(index)
+	case strings.HasPrefix(kind, blockEvent):
+		return d.block(kind, number(get(data, "index")), data)
 	case kind == "ping":
 		d.out.comment(pingComment)
 	case kind == "message_start":
-		d.start(get(data, "message"))
+		return d.start(get(data, "message"))
 	case kind == "message_delta":
 		d.messageDelta(data)
 	case kind == "message_stop":
 		d.stop()
 	case reports(data):
 		return &reportedError{data}
-	case kind == "content_block_delta" || kind == "content_block_start":
-		d.warnings.add("event", "late")
 	default:
 		d.warnings.add("event", kind)
 	}
 	return nil
 }
 
-// start begins the answer.
-func (d *decoder) start(message value) {
-	if d.out.begin(message) {
-		d.tokens.add(get(message, "usage"), d.warnings)
-		d.extras.add(message, messageFields, d.warnings)
-		d.ending.read(message)
+// blockEvent is how the events of blocks begin.
+const blockEvent = "content_block_"
+
+// block takes an event of a block.
+func (d *decoder) block(kind string, index int, data value) error {
+	switch does := kind[len(blockEvent):]; {
+	case d.whole[index]:
+		d.warnings.add("event", "repeated")
+	case does == "stop":
+		d.blocks.stop(index)
+	case does != "delta" && does != "start":
+		d.warnings.add("event", kind)
+	case d.finished:
+		d.warnings.add("event", "late")
+	case does == "delta":
+		return d.blocks.delta(index, get(data, "delta"))
+	default:
+		return d.blocks.start(index, get(data, "content_block"))
 	}
+	return nil
+}
+
+// start begins the answer. What calls that code has made ask for next may be all in the message already, with
+// no event of its own.
+func (d *decoder) start(message value) error {
+	if !d.out.begin(message) {
+		return nil
+	}
+	d.tokens.add(get(message, "usage"), d.warnings)
+	d.extras.add(message, messageFields, d.warnings)
+	d.ending.read(message)
+	return elements(get(message, "content"), func(i int, block value) error {
+		if !isObject(block) || isBlank(block) {
+			return nil
+		}
+		if d.whole == nil {
+			d.whole = map[int]bool{}
+		}
+		d.whole[i] = true
+		err := d.blocks.start(i, block)
+		d.blocks.stop(i)
+		return err
+	})
+}
+
+// isBlank says whether nothing is in a block of text or thinking yet: some servers begin a message with it, and
+// send its events all the same.
+func isBlank(block value) bool {
+	switch text(get(block, "type")) {
+	case "text":
+		return hollow(get(block, "text"))
+	case "thinking":
+		return hollow(get(block, "thinking")) && hollow(get(block, "signature"))
+	}
+	return false
 }
 
 // messageDelta takes what is known at the answer's end: the usage, and why it ended.

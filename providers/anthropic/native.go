@@ -85,7 +85,7 @@ func withoutSeals(messages value) (out value, inLoop, changed bool) {
 		_ = elements(content, func(_ int, b value) error {
 			kind := text(get(b, "type"))
 			talks = talks || kind == "text" && text(get(m, "role")) == "user"
-			if kind == "thinking" && isSealed(text(get(b, "signature"))) {
+			if isSealedBlock(kind, b) {
 				removed = true
 				return nil
 			}
@@ -111,7 +111,7 @@ func withoutSeals(messages value) (out value, inLoop, changed bool) {
 func hasSeals(messages value) (found bool) {
 	_ = elements(messages, func(_ int, m value) error {
 		return elements(get(m, "content"), func(_ int, b value) error {
-			if text(get(b, "type")) == "thinking" && isSealed(text(get(b, "signature"))) {
+			if isSealedBlock(text(get(b, "type")), b) {
 				found = true
 				return errFound
 			}
@@ -123,6 +123,17 @@ func hasSeals(messages value) (found bool) {
 
 // errFound ends a search.
 var errFound = errors.New("found")
+
+// isSealedBlock reports whether a block is a thought that the gateway has sealed, or what it holds of another provider's.
+func isSealedBlock(kind string, b value) bool {
+	switch kind {
+	case "thinking":
+		return isSealed(text(get(b, "signature")))
+	case "redacted_thinking":
+		return gateway.IsSealed(text(get(b, "data")))
+	}
+	return false
+}
 
 // isSealed reports whether a signature is one that the gateway gave to thoughts which had none,
 // or none at all.

@@ -180,7 +180,7 @@ func only(calls value) (first entry) {
 // thoughts takes what is said of the model's reasoning.
 func (r *reading) thoughts(s *said) error {
 	if r.blocks.shown == hidden {
-		r.blocks.hid = r.blocks.hid || len(inner(s.reasoning)) > 0
+		r.blocks.hid = r.blocks.hid || len(inner(s.reasoning)) > 0 || isArray(s.details) && !protocol.IsHollow(s.details)
 		return nil
 	}
 	if isArray(s.thoughts) {
@@ -198,7 +198,8 @@ func (r *reading) thoughts(s *said) error {
 }
 
 // detail takes an entry of OpenRouter's reasoning_details. told says that its text stands
-// beside it too. A signature that is not Anthropic's own is of no use to anybody else.
+// beside it too. What others than Anthropic have encrypted, they want back with the call that it belongs to, as
+// Gemini does: the client gets it as Anthropic's clients get what is encrypted, in a seal.
 func (r *reading) detail(v value, told bool) error {
 	anthropic := bytes.HasPrefix(inner(find(v, "format")), []byte("anthropic"))
 	switch string(find(v, "type")) {
@@ -216,9 +217,14 @@ func (r *reading) detail(v value, told bool) error {
 			return r.blocks.thought(find(v, "summary"))
 		}
 	case `"reasoning.encrypted"`:
-		if data := find(v, "data"); isString(data) && anthropic {
-			return r.blocks.opaque(append(append([]byte(`{"type":"redacted_thinking","data":`), data...), '}'))
+		data := find(v, "data")
+		switch {
+		case len(inner(data)) == 0:
+			return nil
+		case !anthropic:
+			data = wire.AppendQuoted(nil, gateway.SealDetail(appendLine(nil, v)))
 		}
+		return r.blocks.opaque(append(append([]byte(`{"type":"redacted_thinking","data":`), data...), '}'))
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package messages
 import (
 	"bytes"
 	"fmt"
+	"strconv"
 
 	"github.com/callgate/callgate/gateway"
 	"github.com/callgate/callgate/gateway/protocol"
@@ -16,7 +17,8 @@ type turn struct {
 	parts     []part
 	calls     []pastCall
 	thoughts  prose
-	signed    []value // blocks of thinking that only who has signed them can read
+	signed    []value  // blocks of thinking that only who has signed them can read
+	details   [][]byte // those of others than Anthropic, in OpenRouter's form
 }
 
 // part is a part of a message's content.
@@ -257,7 +259,11 @@ func (h *history) readAssistant(place string, content value) error {
 			}
 			return nil
 		case "redacted_thinking":
-			t.signed = append(t.signed, b)
+			if data := text(find(b, "data")); !gateway.IsSealed(data) {
+				t.signed = append(t.signed, b)
+			} else if entry, ok := gateway.SealedDetail(data); ok {
+				t.details = append(t.details, entry)
+			}
 			return nil
 		case "server_tool_use", "web_search_tool_result", "web_fetch_tool_result", "code_execution_tool_result",
 			"bash_code_execution_tool_result", "text_editor_code_execution_tool_result", "tool_search_tool_result",
@@ -361,7 +367,7 @@ func (h *history) appendTo(b []byte) []byte {
 
 // empty reports whether nothing of the turn is left for a chat completion.
 func (t *turn) empty() bool {
-	return len(t.parts) == 0 && len(t.calls) == 0 && len(t.thoughts) == 0 && len(t.signed) == 0
+	return len(t.parts) == 0 && len(t.calls) == 0 && len(t.thoughts) == 0 && len(t.signed) == 0 && len(t.details) == 0
 }
 
 // appendTo appends what the assistant has said, behind the beginning of its message.
@@ -375,12 +381,7 @@ func (t *turn) appendTo(b []byte) []byte {
 	if len(t.thoughts) > 0 {
 		b = append(append(append(b, `,"reasoning_content":"`...), t.thoughts...), '"')
 	}
-	for i, block := range t.signed {
-		b = append(appendSeparator(b, "thinking_blocks", i), block...)
-	}
-	if len(t.signed) > 0 {
-		b = append(b, ']')
-	}
+	b = t.appendSigned(b)
 	for i := range t.calls {
 		b = t.calls[i].appendTo(appendSeparator(b, "tool_calls", i))
 	}
@@ -388,6 +389,41 @@ func (t *turn) appendTo(b []byte) []byte {
 		b = append(b, ']')
 	}
 	return append(b, '}')
+}
+
+// appendSigned appends what was signed, in LiteLLM's form, which is Anthropic's, and in OpenRouter's.
+func (t *turn) appendSigned(b []byte) []byte {
+	for i, block := range t.signed {
+		b = append(appendSeparator(b, "thinking_blocks", i), block...)
+	}
+	if len(t.signed) > 0 {
+		b = append(b, ']')
+	}
+	for i, block := range t.signed {
+		b = appendSeparator(b, "reasoning_details", i)
+		if text(find(block, "type")) == "redacted_thinking" {
+			b = append(append(b, `{"type":"reasoning.encrypted","data":`...), orEmpty(find(block, "data"))...)
+		} else {
+			b = append(append(b, `{"type":"reasoning.text","text":`...), orEmpty(find(block, "thinking"))...)
+			b = append(append(b, `,"signature":`...), find(block, "signature")...)
+		}
+		b = append(strconv.AppendInt(append(b, `,"format":"anthropic-claude-v1","index":`...), int64(i), 10), '}')
+	}
+	for i, entry := range t.details {
+		b = append(appendSeparator(b, "reasoning_details", len(t.signed)+i), entry...)
+	}
+	if len(t.signed)+len(t.details) > 0 {
+		b = append(b, ']')
+	}
+	return b
+}
+
+// orEmpty is a value, or an empty string for none.
+func orEmpty(v value) value {
+	if v == nil {
+		return value(`""`)
+	}
+	return v
 }
 
 // appendSeparator appends what stands in front of an element of a list: the beginning of its member, or a comma.

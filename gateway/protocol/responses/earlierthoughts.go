@@ -1,6 +1,7 @@
 package responses
 
 import (
+	"bytes"
 	"strings"
 
 	"github.com/callgate/callgate/gateway/wire"
@@ -31,17 +32,28 @@ func (t *translation) addReasoning(item object, place string) error {
 		return nil
 	}
 	m := t.assistant(item)
-	if len(thoughts) > 0 && len(m.thoughts) > 0 { // twice the same member would be no JSON
+	if len(thoughts) > 0 && len(m.thoughts) > 0 && !m.isOf(item) {
 		t.open = nil
 		m = t.assistant(item)
 	}
-	m.reasoning, m.thoughts = append(m.reasoning, text...), append(m.thoughts, thoughts...)
+	m.reasoning = append(m.reasoning, text...)
+	for name, list := range thoughts {
+		if m.thoughts == nil {
+			m.thoughts = map[string][]byte{}
+		}
+		m.thoughts[name] = appendElements(m.thoughts[name], list)
+	}
 	return nil
 }
 
-// unseal opens reasoning: its text, as it stands between quotes, and the members that belong to
-// it, with a comma in front of each.
-func (t *translation) unseal(closed string) (text, thoughts []byte, ok bool) {
+// isOf reports whether an item is a part of the answer that the message is made of.
+func (m *message) isOf(item object) bool {
+	return m.group != "" && strings.Contains(wire.Unquote(item.get("id")), m.group)
+}
+
+// unseal opens reasoning: its text, as it stands between quotes, and the elements of the members that
+// belong to it.
+func (t *translation) unseal(closed string) (text []byte, thoughts map[string][]byte, ok bool) {
 	opened, err := t.vault.open(closed)
 	if err != nil {
 		return nil, nil, false
@@ -51,8 +63,11 @@ func (t *translation) unseal(closed string) (text, thoughts []byte, ok bool) {
 		text = inner(v)
 	}
 	for _, name := range thoughtMembers {
-		if v := o.get(name); isArray(v) {
-			thoughts = append(append(append(append(thoughts, `,"`...), name...), `":`...), v...)
+		if v := o.get(name); isArray(v) && !isEmptyValue(v) {
+			if thoughts == nil {
+				thoughts = map[string][]byte{}
+			}
+			thoughts[name] = bytes.TrimSpace(inner(v))
 		}
 	}
 	return text, thoughts, true

@@ -162,7 +162,7 @@ func (t *translation) addAnswer(item object, content []byte, place string) error
 		return err
 	}
 	m := t.assistant(item)
-	same := m.group != "" && strings.Contains(wire.Unquote(item.get("id")), m.group)
+	same := m.isOf(item)
 	if m.said && !same && len(m.calls) == 0 { // another message
 		t.open = nil
 		m = t.assistant(item)

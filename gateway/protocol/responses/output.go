@@ -63,12 +63,13 @@ func (o *output) take(list []byte, response string) {
 	})
 }
 
-// edits make a list of items what the client has got of them: nothing, where it says that.
+// edits make a list of items what the client has got of them: nothing, where it says that. OpenAI encrypts reasoning anew
+// each time it sends it.
 func (o *output) edits(list []byte) (edits []wire.Edit) {
 	n, same := 0, isArray(list)
 	wire.Elements(list, 0, func(i int, at wire.Span) bool {
 		item := object(at.Of(list))
-		if n++; i >= len(o.items) || !bytes.Equal(item, o.items[i].JSON) && !bytes.Equal(appendLine(nil, item), o.items[i].JSON) {
+		if n++; i >= len(o.items) || !sameItem(item, o.items[i].JSON) && !sameItem(appendLine(nil, item), o.items[i].JSON) {
 			same = false
 			return false
 		}
@@ -81,4 +82,15 @@ func (o *output) edits(list []byte) (edits []wire.Edit) {
 		return edits
 	}
 	return []wire.Edit{{At: wire.Span{End: len(list)}, With: slices.Concat([]byte{'['}, o.json, []byte{']'})}}
+}
+
+// sameItem reports whether two items are the same but for what is encrypted, of which both have some or neither.
+func sameItem(a, b object) bool {
+	if bytes.Equal(a, b) {
+		return true
+	}
+	if itemType(a) != "reasoning" || wire.Unquote(a.get("encrypted_content")) == "" || wire.Unquote(b.get("encrypted_content")) == "" {
+		return false
+	}
+	return bytes.Equal(wire.Splice(a, wire.Remove(a, "encrypted_content")), wire.Splice(b, wire.Remove(b, "encrypted_content")))
 }

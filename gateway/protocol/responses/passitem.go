@@ -27,13 +27,12 @@ func (p *passage) passAdded(c *upstreamEvent) bool {
 	if p.machine.open != nil || c.at != len(p.machine.output.items) || !isItemID(id) || p.ids[id] {
 		return false
 	}
-	for _, name := range [...]string{"content", "summary", "arguments", "input"} {
-		if v := c.item.get(name); v != nil && !isEmptyValue(v) {
-			return false
-		}
-	}
 	it := &item{index: c.at, id: id}
-	switch wire.Unquote(c.item.get("type")) {
+	kind := wire.Unquote(c.item.get("type"))
+	if hasPieces[kind] && !isEmptyItem(c.item) {
+		return false
+	}
+	switch kind {
 	case "message":
 		it.kind, it.phase = messageItem, bytes.Clone(c.item.get("phase"))
 	case "reasoning":
@@ -54,6 +53,20 @@ func (p *passage) passAdded(c *upstreamEvent) bool {
 	p.ids[id] = true
 	p.machine.open = it
 	p.machine.output.size += itemSize
+	return true
+}
+
+// hasPieces are the types of items that the machine may have to go on with. Others, such as mcp_approval_request, say at once
+// what they have.
+var hasPieces = map[string]bool{"message": true, "reasoning": true, "function_call": true, "custom_tool_call": true}
+
+// isEmptyItem reports whether nothing has been said of an item yet.
+func isEmptyItem(item object) bool {
+	for _, name := range [...]string{"content", "summary", "arguments", "input"} {
+		if v := item.get(name); v != nil && !isEmptyValue(v) {
+			return false
+		}
+	}
 	return true
 }
 

@@ -15,8 +15,8 @@ type message struct {
 	text      []byte // this and the next two as they stand between quotes
 	refusal   []byte
 	reasoning []byte
-	thoughts  []byte // members that upstreams need back, with a comma in front of each
-	said      bool   // it has text, were it empty
+	thoughts  map[string][]byte // the elements of thoughtMembers, which upstreams need back
+	said      bool              // it has text, were it empty
 	calls     []chatCall
 	results   []result
 }
@@ -91,7 +91,11 @@ func (m *message) appendTo(b []byte) []byte {
 	if len(m.reasoning) > 0 {
 		b = append(append(append(b, `,"reasoning_content":"`...), m.reasoning...), '"')
 	}
-	b = append(b, m.thoughts...)
+	for _, name := range thoughtMembers {
+		if list := m.thoughts[name]; len(list) > 0 {
+			b = append(append(append(append(append(b, `,"`...), name...), `":[`...), list...), ']')
+		}
+	}
 	switch {
 	case m.said:
 		b = append(append(append(b, `,"content":"`...), m.text...), '"')

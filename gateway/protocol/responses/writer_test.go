@@ -205,6 +205,34 @@ func TestSealed(t *testing.T) {
 	}
 }
 
+// TestSealedBehindCall has thoughts of which a part comes behind the call that it belongs to, as Gemini's signatures do:
+// both go back in the message that has the call.
+func TestSealedBehindCall(t *testing.T) {
+	t.Parallel()
+	const include = `,"include":["reasoning.encrypted_content"],"store":false,"tools":[{"type":"function","name":"f","parameters":{"type":"object"}}]`
+	r := parse(t, `{"model":"m","input":"x"`+include+`}`)
+	_, out := chunks(t, r, delta(`{"reasoning":"a","reasoning_details":[{"type":"reasoning.text","text":"a","index":0}]}`),
+		delta(`{"tool_calls":[{"index":0,"id":"c1","type":"function","function":{"name":"f","arguments":"{}"}}]}`),
+		delta(`{"reasoning_details":[{"type":"reasoning.encrypted","data":"zz","id":"c1","index":0}]}`), finish("tool_calls"))
+	items, err := json.Marshal(check(t, out).Final["output"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	input := strings.TrimSuffix(string(items), "]") + `,{"type":"function_call_output","call_id":"c1","output":"y"}]`
+	next, err := responses.Parse([]byte(`{"model":"m","input":`+input+include+`}`), responses.Options{Sealer: sealer, Tenant: "t"})
+	if err == nil {
+		err = next.Translate()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `"messages":[{"role":"assistant","reasoning_content":"a","reasoning_details":[{"type":"reasoning.text","text":"a","index":0},{"type":"reasoning.encrypted","data":"zz","id":"c1","index":0}],` +
+		`"content":null,"tool_calls":[{"id":"c1","type":"function","function":{"name":"f","arguments":"{}"}}]},{"role":"tool","tool_call_id":"c1","content":"y"}]`
+	if chat := string(next.Chat()); !strings.Contains(chat, want) {
+		t.Errorf("got  %s\nwant %s", chat, want)
+	}
+}
+
 // TestFailures looks at errors before and behind the first event, of the gateway's own and of
 // upstreams.
 func TestFailures(t *testing.T) {

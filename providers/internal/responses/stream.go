@@ -32,6 +32,7 @@ type open struct {
 	kind  string
 	index int  // of a call
 	fed   bool // its arguments have begun
+	whole bool // and ended
 	parts int  // of a summary
 }
 
@@ -186,6 +187,10 @@ func (d *Decoder) delta(it *open, kind string, data []byte) {
 	case "response.custom_tool_call_input.delta":
 		it.fed = true
 		d.arguments(it, wire.AppendQuoted(nil, inner(piece)))
+	case "response.custom_tool_call_input.done":
+		if input := get(data, "input"); it.fed || len(inner(input)) > 0 {
+			d.close(it, input)
+		}
 	}
 }
 
@@ -199,10 +204,7 @@ func (d *Decoder) ended(index int, it *open, item, data []byte) {
 	}
 	switch call, custom := isCall(it.kind); {
 	case custom:
-		if !it.fed {
-			d.arguments(it, wire.AppendQuoted(nil, inner(get(item, "input"))))
-		}
-		d.arguments(it, wire.AppendQuoted(nil, `"}`))
+		d.close(it, get(item, "input"))
 	case call && !it.fed:
 		d.arguments(it, get(item, "arguments"))
 	case it.kind == "reasoning" && len(inner(get(item, "encrypted_content"))) > 0:
@@ -210,6 +212,18 @@ func (d *Decoder) ended(index int, it *open, item, data []byte) {
 	case it.isOpaque():
 		d.own("event", data)
 	}
+}
+
+// close ends the arguments of a call of a custom tool, whose input is what they were, if any of it has come.
+func (d *Decoder) close(it *open, input []byte) {
+	if it.whole {
+		return
+	}
+	if !it.fed {
+		d.arguments(it, wire.AppendQuoted(nil, inner(input)))
+	}
+	d.arguments(it, wire.AppendQuoted(nil, `"}`))
+	it.whole = true
 }
 
 func (d *Decoder) arguments(it *open, piece []byte) {
