@@ -10,6 +10,7 @@ import (
 	"path"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -80,9 +81,7 @@ func TestRecorded(t *testing.T) {
 					t.Fatalf("got status %d: %s", r.status, r.body)
 				}
 				sameRequest(t, sent, request)
-				if faults := r.header.Get("x-callgate-faults"); faults != "" {
-					t.Errorf("got the faults %s, want none", faults)
-				}
+				nothingSaid(t, r)
 				got, err := c.read(r.body)
 				if err != nil {
 					t.Fatalf("%v in %s", err, r.body)
@@ -116,6 +115,24 @@ func ofModel(t *testing.T, request, prefix string) string {
 		t.Fatal(err)
 	}
 	return strings.Replace(strings.TrimSpace(request), `"`+m.Model+`"`, `"`+prefix+m.Model+`"`, 1)
+}
+
+var complains = regexp.MustCompile(`(faults|repairs|warnings|guard)=`)
+
+// nothingSaid demands that nothing is said against an answer, in its headers or in a stream's comment: it is good,
+// and the client has got all of it.
+func nothingSaid(t *testing.T, r result) {
+	t.Helper()
+	for _, name := range []string{"faults", "repairs", "warnings", "guard"} {
+		if said := r.header.Get("x-callgate-" + name); said != "" {
+			t.Errorf("got x-callgate-%s: %s", name, said)
+		}
+	}
+	for line := range strings.Lines(r.body) {
+		if said, ok := strings.CutPrefix(line, ": callgate "); ok && complains.MatchString(said) {
+			t.Errorf("got the comment %s", said)
+		}
+	}
 }
 
 // sameRequest compares what went upstream with the client's request. Where an upstream's responses are kept,
