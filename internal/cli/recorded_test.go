@@ -263,11 +263,12 @@ func saying(v any) any {
 	return v
 }
 
-// outputItems are the types of a response's events, if it is a stream, and the items of its output. Reasoning that
-// nobody asked for is not sealed.
+// outputItems are the types of a response's events, if it is a stream, the items of its output, and what else the
+// upstream says in the end. Reasoning that nobody asked for is not sealed.
 func outputItems(body string) (any, error) {
 	var types []any
 	response := []byte(body)
+	var last any
 	if strings.HasPrefix(body, "event:") {
 		list, err := eventsOf(body)
 		if err != nil {
@@ -279,6 +280,7 @@ func outputItems(body string) (any, error) {
 			if e["type"] == "response.output_item.done" {
 				output = append(output, e["item"])
 			}
+			last = e["response"]
 		}
 		if response, err = json.Marshal(map[string]any{"output": output}); err != nil {
 			return nil, err
@@ -295,5 +297,14 @@ func outputItems(body string) (any, error) {
 			delete(item, "encrypted_content")
 		}
 	}
-	return []any{types, r.Output}, nil
+	if last == nil {
+		if err := json.Unmarshal(response, &last); err != nil {
+			return nil, err
+		}
+	}
+	said := map[string]any{}
+	for _, name := range []string{"billing", "max_output_tokens", "metadata", "model", "parallel_tool_calls", "reasoning", "service_tier", "temperature", "text", "tools", "top_p", "truncation", "usage", "user"} {
+		said[name] = last.(map[string]any)[name]
+	}
+	return []any{types, r.Output, said}, nil
 }

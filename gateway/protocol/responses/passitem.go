@@ -27,13 +27,17 @@ func (p *passage) passAdded(c *upstreamEvent) bool {
 	if p.machine.open != nil || c.at != len(p.machine.output.items) || !isItemID(id) || p.ids[id] {
 		return false
 	}
-	for _, name := range [...]string{"content", "summary", "arguments", "input"} {
-		if v := c.item.get(name); v != nil && !isEmptyValue(v) {
-			return false
+	it := &item{index: c.at, id: id}
+	kind := wire.Unquote(c.item.get("type"))
+	switch kind {
+	case "message", "reasoning", "function_call", "custom_tool_call": // what they say comes in pieces; others may come whole
+		for _, name := range [...]string{"content", "summary", "arguments", "input"} {
+			if v := c.item.get(name); v != nil && !isEmptyValue(v) {
+				return false
+			}
 		}
 	}
-	it := &item{index: c.at, id: id}
-	switch wire.Unquote(c.item.get("type")) {
+	switch kind {
 	case "message":
 		it.kind, it.phase = messageItem, bytes.Clone(c.item.get("phase"))
 	case "reasoning":
