@@ -52,7 +52,7 @@ func (u *recordedUpstream) exchange(g *gate, protocol, answer, body string) (sen
 }
 
 // TestRecorded has real requests and answers, of testdata/recorded. Before an upstream of the same protocol
-// both come through whole; chat says what a server of chat completions gets.
+// both come through whole, also where all that can be refused is; chat says what a server of chat completions gets.
 func TestRecorded(t *testing.T) {
 	t.Parallel()
 	for protocol, c := range map[string]struct {
@@ -68,7 +68,8 @@ func TestRecorded(t *testing.T) {
 		}
 		u := &recordedUpstream{}
 		url := upstream(t, u.serve)
-		g := serve(t, fmt.Sprintf("log: {level: error}\nproviders: {up: {%s, base_url: %q, retry: {max_retries: 0}}, chat: {type: openai, base_url: %q, retry: {max_retries: 0}}}\n", c.upstream, url, url))
+		config := fmt.Sprintf("log: {level: error}\nproviders: {up: {%s, base_url: %q, retry: {max_retries: 0}%%s}, chat: {type: openai, base_url: %q, retry: {max_retries: 0}}}\n", c.upstream, url, url)
+		g, strict := serve(t, fmt.Sprintf(config, "")), serve(t, fmt.Sprintf(config, ", on_invalid_call: reject, on_invalid_output: reject")+"defaults: {guard: enforce, tool_binding: refuse}\n")
 		for _, file := range files {
 			t.Run(protocol+"/"+strings.TrimSuffix(path.Base(file), ".txtar"), func(t *testing.T) {
 				archive, err := txtar.ParseFile(file)
@@ -76,26 +77,30 @@ func TestRecorded(t *testing.T) {
 					t.Fatal(err)
 				}
 				request, answer := string(archive.Files[0].Data), strings.TrimSuffix(string(archive.Files[1].Data), "\n")
-				sent, r := u.exchange(g, protocol, answer+"\n", ofModel(t, request, "up/"))
-				if r.status != http.StatusOK {
-					t.Fatalf("got status %d: %s", r.status, r.body)
-				}
-				sameRequest(t, sent, request)
-				nothingSaid(t, r)
-				got, err := c.read(r.body)
-				if err != nil {
-					t.Fatalf("%v in %s", err, r.body)
-				}
 				want, err := c.read(answer)
 				if err != nil {
 					t.Fatalf("%v in %s", err, answer)
 				}
-				if !reflect.DeepEqual(got, want) {
-					t.Errorf("got the answer\n%s\nwant\n%s", inLines(got), inLines(want))
+				for _, by := range []*gate{g, strict} {
+					sent, r := u.exchange(by, protocol, answer+"\n", ofModel(t, request, "up/"))
+					if r.status != http.StatusOK {
+						t.Fatalf("got status %d: %s", r.status, r.body)
+					}
+					sameRequest(t, sent, request)
+					if by == g {
+						nothingSaid(t, r)
+					}
+					got, err := c.read(r.body)
+					if err != nil {
+						t.Fatalf("%v in %s", err, r.body)
+					}
+					if !reflect.DeepEqual(got, want) {
+						t.Errorf("got the answer\n%s\nwant\n%s", inLines(got), inLines(want))
+					}
 				}
 
 				var chat string
-				sent, r = u.exchange(g, protocol, "", ofModel(t, request, "chat/"))
+				sent, r := u.exchange(g, protocol, "", ofModel(t, request, "chat/"))
 				if r.status == http.StatusOK {
 					chat = lines(t, sent) + "warnings: " + r.header.Get("x-callgate-warnings") + "\n"
 				} else {
