@@ -209,7 +209,7 @@ func wholeMessage(body string) (any, error) {
 		switch e["type"] {
 		case "message_start":
 			message = e["message"].(map[string]any)
-			delete(message["usage"].(map[string]any), "input_tokens") // an estimate
+			message["begun with"] = maps.Clone(message["usage"].(map[string]any))
 		case "content_block_start":
 			content, input = append(content, e["content_block"]), ""
 		case "content_block_delta":

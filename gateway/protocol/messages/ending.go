@@ -174,7 +174,10 @@ func (w *Writer) counts() *counts {
 		c.server = v
 	}
 	if isOwn(w.summary) {
-		c.others = ownCounts(w.usage)
+		c.others, c.split = ownCounts(w.usage), false
+		if v := find(w.usage, "cache_creation"); isObject(v) {
+			c.others = appendLine(append(c.others, `,"cache_creation":`...), v)
+		}
 		if find(w.usage, "output_tokens_details") != nil { // which is among them
 			c.thoughts = 0
 		}
