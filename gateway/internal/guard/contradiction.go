@@ -15,17 +15,24 @@ func (t *turn) contradicted(to *reasons, r *reading, claims []claim, said func()
 	if failed == nil {
 		return nil
 	}
-	for i := range r.sentences {
-		if s := &r.sentences[i]; s.closed == '?' && !s.has(closing) {
-			to.add(SignalFailureTold, -0.5, "")
-			return nil
-		}
-	}
-	if r.tellsFailure() || r.deniesByForm() {
+	if r.asks() || r.tellsFailure() || r.deniesByForm() {
 		to.add(SignalFailureTold, -0.5, "")
 		return nil
 	}
 	denies := negates(r)
+	if word, found := t.claimed(failed, claims, denies, said); found {
+		to.add(SignalContradiction, 0, word)
+		return failed
+	}
+	if last := &t.calls[len(t.calls)-1]; last == failed && r.known && !denies && !said() {
+		to.add(SignalContradiction, 0, "")
+		return failed
+	}
+	return nil
+}
+
+// claimed finds the word that claims the act of a tool that failed.
+func (t *turn) claimed(failed *called, claims []claim, denies bool, said func() bool) (word string, found bool) {
 	for i := range claims {
 		c := &claims[i]
 		fit, best := closeness(c, &failed.tool), t.succeeded(c)
@@ -33,15 +40,15 @@ func (t *turn) contradicted(to *reasons, r *reading, claims []claim, said func()
 			continue
 		}
 		if fit > best || fit > 0 && fit == best && !denies { // "Alpha is cancelled. Beta isn't: it is still pending."
-			to.add(SignalContradiction, 0, c.word)
-			return failed
+			return c.word, true
 		}
 	}
-	if last := &t.calls[len(t.calls)-1]; last == failed && r.known && !denies && !said() {
-		to.add(SignalContradiction, 0, "")
-		return failed
-	}
-	return nil
+	return "", false
+}
+
+// asks reports whether a sentence is a question, but for one that closes.
+func (r *reading) asks() bool {
+	return slices.ContainsFunc(r.sentences, func(s sentence) bool { return s.closed == '?' && !s.has(closing) })
 }
 
 // tellsFailure reports whether a sentence speaks of a failure.

@@ -179,12 +179,7 @@ func (r *reader) readBody(f *wire.Frame, c *wire.Choice) error {
 			b.said++
 		}
 	}
-	if b.own != nil {
-		r.readOwn(b.own)
-	}
-	if b.cited {
-		r.machine.summary.Warn("dropped:citations")
-	}
+	r.readFields(&b)
 	if isString(b.reasoning) {
 		r.machine.say(reasoningItem, textPartKind, clean(inner(b.reasoning)), nil)
 	}
@@ -223,6 +218,16 @@ func (r *reader) readRan(content []byte, events []served.Event) {
 		r.machine.serve(&events[i])
 	}
 	say(len(text))
+}
+
+// readFields takes what an upstream says beside the chat completion.
+func (r *reader) readFields(b *body) {
+	if b.cited {
+		r.machine.summary.Warn("dropped:citations")
+	}
+	if b.own != nil {
+		r.readOwn(b.own)
+	}
 }
 
 // readOwn takes what an upstream of the Responses API says beside the chat completion.
