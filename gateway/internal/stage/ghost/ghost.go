@@ -69,7 +69,7 @@ func (m *Maker) judges(a *gateway.AttemptInfo, o *gateway.Outcome) bool {
 	}
 	choice := a.Notes.Choice
 	others := req.Reading.Tools().Others > 0 || !req.Body.Places().WebSearch.IsNull(req.Body.Bytes()) // such as a web search
-	fit := n <= maxTools && !choice.Other && (choice.Required || !wantsJSON(req)) && (!others || choice.Tool != "")
+	fit := n <= maxTools && !choice.Other && (choice.Required || !wantsJSON(req) && !others)
 	if !fit && m.Mode == gateway.Repair {
 		o.Warn(skipped)
 	}
