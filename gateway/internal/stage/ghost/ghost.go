@@ -100,8 +100,11 @@ type stage struct {
 	held    gateway.Held
 }
 
-// isBlind reports whether the upstream may have run tools itself: the guard does not see what they did.
-func (s *stage) isBlind() bool { return s.attempt.Demanded == nil && s.attempt.Sent.HasHosted() }
+// isBlind reports whether the upstream may have run tools itself, where no tool is demanded by its name: the guard does
+// not see what they did.
+func (s *stage) isBlind() bool {
+	return s.attempt.Demanded == nil && s.attempt.Notes.Choice.Tool == "" && s.attempt.Sent.HasHosted()
+}
 
 func (s *stage) Frame(f *wire.Frame, next gateway.Sink) error {
 	if s.isBlind() {
