@@ -16,12 +16,19 @@ type Source struct {
 	// Foreign is why no upstream can take the request that does not speak the protocol; nil if
 	// any can.
 	Foreign *Error
-	sent    bool
+	// Hosted says that the request offers tools that the upstream runs itself, such as a web search, which the
+	// chat completion does not have.
+	Hosted bool
+	sent   bool
 }
 
 // Sent reports whether the latest upstream that was asked has got Body, and not a chat completion: what
 // that leaves out is not left out then.
 func (s *Source) Sent() bool { return s.sent }
+
+// HasHosted reports whether the latest upstream that was asked may have run tools of which the chat completion
+// knows nothing.
+func (r *Request) HasHosted() bool { return r.Source != nil && r.Source.sent && r.Source.Hosted }
 
 // Foreign is what a provider answers that does not send [Request.Native]: why no upstream can
 // take the request as a chat completion; nil if any can.

@@ -35,6 +35,7 @@ var repaired = map[string]string{ //nolint:gochecknoglobals // a table
 	"answer_fence":    "JSON answers in a code fence",
 	"answer_prose":    "JSON answers with text around them",
 	"answer_repeated": "JSON answers that came twice",
+	"answer_object":   "JSON answers that were no text",
 }
 
 // faulty says what was wrong, by the class of the fault.

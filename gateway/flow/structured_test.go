@@ -456,3 +456,29 @@ func (p *play) askBody(t *testing.T, body string) outcome {
 		*r = *other
 	})
 }
+
+// TestStructuredObject holds that an answer whose content is the object itself, and not its text, becomes that text, as
+// clients read it. Cloudflare's Workers AI answers so (the request and the answer are from chatlas 0.23.0's tests).
+func TestStructuredObject(t *testing.T) {
+	t.Parallel()
+	const (
+		request = `{"messages": [{"content": [{"type": "text", "text": "Generate the name and age of a random person."}], "role": "user"}], "model": "m", "response_format": {"type": "json_schema", "json_schema": {"name": "structured_data", "description": "", "schema": {"properties": {"name": {"type": "string"}, "age": {"type": "integer"}}, "required": ["name", "age"], "type": "object", "additionalProperties": false}, "strict": true}}, "seed": 1014, "stream": false}`
+		before  = `{"id":"id-1767213411249","object":"chat.completion","created":1767213411,"model":"@cf/meta/llama-3.3-70b-instruct-fp8-fast","choices":[{"index":0,"message":{"role":"assistant","content":`
+		behind  = `,"refusal":null},"logprobs":null,"finish_reason":"stop"}]}`
+		value   = `{"name":"Emily \"Em\" Wilson","age":32}`
+		text    = `"{\"name\":\"Emily \\\"Em\\\" Wilson\",\"age\":32}"`
+	)
+	out, resp, err := exchange(t, &scripted{whole: true, blocks: []string{before + value + behind}}, structuredTarget(gateway.PassInvalid), request)
+	if s := resp.Summary; err != nil || out != before+text+behind || s.Structured.Result != gateway.StructuredRepaired || s.RepairList() != "answer_object=1" || s.FaultList() != "answer_json=1" {
+		t.Errorf("got %s, %v, %+v, repairs %s, faults %s", out, err, s.Structured, s.RepairList(), s.FaultList())
+	}
+	bad := `{"name":"Emily"}`
+	for _, policy := range []gateway.InvalidPolicy{gateway.PassInvalid, gateway.RejectInvalid} {
+		out, resp, err = exchange(t, &scripted{whole: true, blocks: []string{before + bad + behind}}, structuredTarget(policy), request)
+		if refused := gateway.AsError(err); policy == gateway.RejectInvalid && (err == nil || refused.Kind != gateway.BadAnswer) {
+			t.Errorf("got %s, %v, want that it is refused", out, err)
+		} else if policy == gateway.PassInvalid && (err != nil || out != before+`"{\"name\":\"Emily\"}"`+behind || resp.Summary.Structured.Result != gateway.StructuredInvalid) {
+			t.Errorf("got %s, %v, want it as a text, and that it is invalid", out, err)
+		}
+	}
+}

@@ -104,6 +104,7 @@ const (
 	AnswerFence    = "answer_fence"    // a code fence around the value was left out
 	AnswerProse    = "answer_prose"    // text around the value was left out
 	AnswerRepeated = "answer_repeated" // the value was there more than once
+	AnswerObject   = "answer_object"   // the value itself stood in the place of its text
 )
 
 var answerKindNames = [...]string{AnswerJSON, AnswerTypes, AnswerEncoding, AnswerFence, AnswerProse, AnswerRepeated}

@@ -10,6 +10,7 @@ import (
 	"path"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -51,7 +52,7 @@ func (u *recordedUpstream) exchange(g *gate, protocol, answer, body string) (sen
 }
 
 // TestRecorded has real requests and answers, of testdata/recorded. Before an upstream of the same protocol
-// both come through whole; chat says what a server of chat completions gets.
+// both come through whole, also where all that can be refused is; chat says what a server of chat completions gets.
 func TestRecorded(t *testing.T) {
 	t.Parallel()
 	for protocol, c := range map[string]struct {
@@ -67,7 +68,8 @@ func TestRecorded(t *testing.T) {
 		}
 		u := &recordedUpstream{}
 		url := upstream(t, u.serve)
-		g := serve(t, fmt.Sprintf("log: {level: error}\nproviders: {up: {%s, base_url: %q, retry: {max_retries: 0}}, chat: {type: openai, base_url: %q, retry: {max_retries: 0}}}\n", c.upstream, url, url))
+		config := fmt.Sprintf("log: {level: error}\nproviders: {up: {%s, base_url: %q, retry: {max_retries: 0}%%s}, chat: {type: openai, base_url: %q, retry: {max_retries: 0}}}\n", c.upstream, url, url)
+		g, strict := serve(t, fmt.Sprintf(config, "")), serve(t, fmt.Sprintf(config, ", on_invalid_call: reject, on_invalid_output: reject")+"defaults: {guard: enforce, tool_binding: refuse}\n")
 		for _, file := range files {
 			t.Run(protocol+"/"+strings.TrimSuffix(path.Base(file), ".txtar"), func(t *testing.T) {
 				archive, err := txtar.ParseFile(file)
@@ -75,28 +77,30 @@ func TestRecorded(t *testing.T) {
 					t.Fatal(err)
 				}
 				request, answer := string(archive.Files[0].Data), strings.TrimSuffix(string(archive.Files[1].Data), "\n")
-				sent, r := u.exchange(g, protocol, answer+"\n", ofModel(t, request, "up/"))
-				if r.status != http.StatusOK {
-					t.Fatalf("got status %d: %s", r.status, r.body)
-				}
-				sameRequest(t, sent, request)
-				if faults := r.header.Get("x-callgate-faults"); faults != "" {
-					t.Errorf("got the faults %s, want none", faults)
-				}
-				got, err := c.read(r.body)
-				if err != nil {
-					t.Fatalf("%v in %s", err, r.body)
-				}
 				want, err := c.read(answer)
 				if err != nil {
 					t.Fatalf("%v in %s", err, answer)
 				}
-				if !reflect.DeepEqual(got, want) {
-					t.Errorf("got the answer\n%s\nwant\n%s", inLines(got), inLines(want))
+				for _, by := range []*gate{g, strict} {
+					sent, r := u.exchange(by, protocol, answer+"\n", ofModel(t, request, "up/"))
+					if r.status != http.StatusOK {
+						t.Fatalf("got status %d: %s", r.status, r.body)
+					}
+					sameRequest(t, sent, request)
+					if by == g {
+						nothingSaid(t, r)
+					}
+					got, err := c.read(r.body)
+					if err != nil {
+						t.Fatalf("%v in %s", err, r.body)
+					}
+					if !reflect.DeepEqual(got, want) {
+						t.Errorf("got the answer\n%s\nwant\n%s", inLines(got), inLines(want))
+					}
 				}
 
 				var chat string
-				sent, r = u.exchange(g, protocol, "", ofModel(t, request, "chat/"))
+				sent, r := u.exchange(g, protocol, "", ofModel(t, request, "chat/"))
 				if r.status == http.StatusOK {
 					chat = lines(t, sent) + "warnings: " + r.header.Get("x-callgate-warnings") + "\n"
 				} else {
@@ -116,6 +120,24 @@ func ofModel(t *testing.T, request, prefix string) string {
 		t.Fatal(err)
 	}
 	return strings.Replace(strings.TrimSpace(request), `"`+m.Model+`"`, `"`+prefix+m.Model+`"`, 1)
+}
+
+var complains = regexp.MustCompile(`(faults|repairs|warnings|guard)=`)
+
+// nothingSaid demands that nothing is said against an answer, in its headers or in a stream's comment: it is good,
+// and the client has got all of it.
+func nothingSaid(t *testing.T, r result) {
+	t.Helper()
+	for _, name := range []string{"faults", "repairs", "warnings", "guard"} {
+		if said := r.header.Get("x-callgate-" + name); said != "" {
+			t.Errorf("got x-callgate-%s: %s", name, said)
+		}
+	}
+	for line := range strings.Lines(r.body) {
+		if said, ok := strings.CutPrefix(line, ": callgate "); ok && complains.MatchString(said) {
+			t.Errorf("got the comment %s", said)
+		}
+	}
 }
 
 // sameRequest compares what went upstream with the client's request. Where an upstream's responses are kept,
@@ -187,8 +209,8 @@ func wholeMessage(body string) (any, error) {
 		switch e["type"] {
 		case "message_start":
 			message = e["message"].(map[string]any)
-			content, _ = message["content"].([]any)                   // that has no events of its own
-			delete(message["usage"].(map[string]any), "input_tokens") // an estimate
+			content, _ = message["content"].([]any) // that has no events of its own
+			message["begun with"] = maps.Clone(message["usage"].(map[string]any))
 		case "content_block_start":
 			content, input = append(content, e["content_block"]), ""
 		case "content_block_delta":
@@ -247,11 +269,12 @@ func saying(v any) any {
 	return v
 }
 
-// outputItems are the types of a response's events, if it is a stream, and the items of its output. Reasoning that
-// nobody asked for is not sealed.
+// outputItems are the types of a response's events, if it is a stream, the items of its output, and what else the
+// upstream says in the end. Reasoning that nobody asked for is not sealed.
 func outputItems(body string) (any, error) {
 	var types []any
 	response := []byte(body)
+	var last any
 	if strings.HasPrefix(body, "event:") {
 		list, err := eventsOf(body)
 		if err != nil {
@@ -263,6 +286,7 @@ func outputItems(body string) (any, error) {
 			if e["type"] == "response.output_item.done" {
 				output = append(output, e["item"])
 			}
+			last = e["response"]
 		}
 		if response, err = json.Marshal(map[string]any{"output": output}); err != nil {
 			return nil, err
@@ -279,5 +303,14 @@ func outputItems(body string) (any, error) {
 			delete(item, "encrypted_content")
 		}
 	}
-	return []any{types, r.Output}, nil
+	if last == nil {
+		if err := json.Unmarshal(response, &last); err != nil {
+			return nil, err
+		}
+	}
+	said := map[string]any{}
+	for _, name := range []string{"billing", "max_output_tokens", "metadata", "model", "parallel_tool_calls", "reasoning", "service_tier", "temperature", "text", "tools", "top_p", "truncation", "usage", "user"} {
+		said[name] = last.(map[string]any)[name]
+	}
+	return []any{types, r.Output, said}, nil
 }

@@ -78,8 +78,8 @@ func (e *ending) read(message value) {
 func (e *ending) cut() bool { return finishReasons[text(e.reason)] == "length" }
 
 // set writes finish_reason, and Anthropic's own word beside it under the name that
-// OpenRouter uses.
-func (e *ending) set(o *object, calls int, w *warnings) {
+// OpenRouter uses. native says that the client gets that word.
+func (e *ending) set(o *object, calls int, native bool, w *warnings) {
 	own := text(e.reason)
 	finish, known := finishReasons[own]
 	switch {
@@ -94,7 +94,7 @@ func (e *ending) set(o *object, calls int, w *warnings) {
 	case finish == "tool_calls" && calls == 0:
 		w.add("stop_reason", "tool_use_without_call")
 		finish = "stop"
-	case own == "pause_turn", own == "compaction":
+	case !native && (own == "pause_turn" || own == "compaction"):
 		w.add("stop_reason", own)
 	}
 	o.setString("finish_reason", finish)

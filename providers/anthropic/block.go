@@ -144,7 +144,9 @@ func (o *openBlocks) stop(index int) {
 		}
 		o.out.thought(index, b.joined())
 	default:
-		o.warnings.add("block", b.kind)
+		if !o.out.native { // else the client gets it as it is
+			o.warnings.add("block", b.kind)
+		}
 		if b.lost {
 			o.warnings.drop("blocks")
 			break

@@ -26,7 +26,13 @@ func (c *chunks) begin(message value) bool {
 		return false
 	}
 	c.head = readHead(message, c.created, c.model).open("chat.completion.chunk")
-	c.chunk(value(`{"role":"assistant","content":""}`))
+	var rest object
+	if usage := get(message, "usage"); c.native && isObject(usage) { // the client's own stream begins with it
+		var own object
+		own.set("usage", compact(usage))
+		rest.set("provider_specific_fields", own.close())
+	}
+	c.chunk(value(`{"role":"assistant","content":""}`), rest.inner())
 	return true
 }
 
@@ -41,7 +47,7 @@ func (c *chunks) emit(name string, v value) {
 func (c *chunks) emitDelta(delta value) {
 	c.begin(nil) // if it has not begun
 	c.content = true
-	c.chunk(delta)
+	c.chunk(delta, nil)
 }
 
 // text writes text as it came.
@@ -73,15 +79,14 @@ func (c *chunks) thought(index int, block value) {
 	c.emitDelta(delta.close())
 }
 
-// chunk writes a delta.
-func (c *chunks) chunk(delta value) {
+// chunk writes a delta, and fields that stand beside it.
+func (c *chunks) chunk(delta value, fields []byte) {
 	const before, behind = `{"index":0,"delta":`, `,"logprobs":null,"finish_reason":null}`
 	choice := make(value, 0, len(before)+len(delta)+len(behind))
-	var rest []byte
 	if c.withUsage { // every chunk but the last says that it has none
-		rest = []byte(`,"usage":null`)
+		fields = append(fields, `,"usage":null`...)
 	}
-	c.frame(append(append(append(choice, before...), delta...), behind...), rest)
+	c.frame(append(append(append(choice, before...), delta...), behind...), fields)
 }
 
 // frame writes a chunk with a choice, or with none. rest is the fields behind it.

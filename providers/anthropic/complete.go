@@ -31,6 +31,9 @@ func complete(data value, created int64, a *asked) (value, error) {
 	var end ending
 	end.read(data)
 	c := &completion{warnings: w}
+	if a.native {
+		c.native = content
+	}
 	var blocks []value
 	_ = elements(content, func(_ int, v value) error {
 		blocks = append(blocks, v)
@@ -46,12 +49,9 @@ func complete(data value, created int64, a *asked) (value, error) {
 
 	var choice object
 	choice.set("index", value("0"))
-	if a.native {
-		c.native = content
-	}
 	choice.set("message", c.message())
 	choice.set("logprobs", value("null"))
-	end.set(&choice, c.count, w)
+	end.set(&choice, c.count, a.native, w)
 
 	o := readHead(data, created, a.model).open("chat.completion")
 	o.set("choices", value("["+string(choice.close())+"]"))
@@ -91,7 +91,9 @@ func (c *completion) add(index int, v value, cut bool) {
 		c.calls.add(calledBy(call(nil, m["id"], m["name"], quote(input)), m["caller"], false))
 		c.count++
 	default:
-		c.warnings.add("block", kind)
+		if c.native == nil {
+			c.warnings.add("block", kind)
+		}
 		c.others.add(v)
 	}
 }

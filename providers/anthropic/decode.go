@@ -138,7 +138,7 @@ func (d *decoder) finish() {
 	choice.set("index", value("0"))
 	choice.set("delta", value("{}"))
 	choice.set("logprobs", value("null"))
-	d.ending.set(&choice, d.blocks.calls, d.warnings)
+	d.ending.set(&choice, d.blocks.calls, d.out.native, d.warnings)
 	if d.out.withUsage {
 		rest.set("usage", value("null"))
 	}

@@ -1,6 +1,8 @@
 package anthropic
 
 import (
+	"bytes"
+	"slices"
 	"strconv"
 
 	tokens "github.com/callgate/callgate/gateway/usage"
@@ -21,8 +23,13 @@ var (
 		"prompt_tokens", "completion_tokens", "total_tokens", "prompt_tokens_details", "completion_tokens_details")
 )
 
-// add takes what a field usage says.
+// add takes what a field usage says. A new total of what was written to the cache is not the sum of the parts that were
+// said before.
 func (u *usage) add(v value, w *warnings) {
+	const total, parts = "cache_creation_input_tokens", "cache_creation"
+	if n := get(v, total); !absent(n) && !bytes.Equal(n, u.known[total]) {
+		u.others = slices.DeleteFunc(u.others, func(f field) bool { return f.name == parts })
+	}
 	_ = members(v, func(name string, v value) error {
 		if counts[name] && !absent(v) {
 			if u.known == nil {

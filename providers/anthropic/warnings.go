@@ -21,7 +21,8 @@ const (
 //	cut:tool_calls      the answer was cut at a call that has no arguments yet
 //	block:…, delta:…    a part of the answer that OpenAI's form has no place for,
 //	event:…             and that is kept in provider_specific_fields if it holds
-//	stop_reason:…       more than a note
+//	stop_reason:…       more than a note; not said of what a client of the Messages
+//	                    API gets as it is
 //
 // The texts go into a header. What is named by the client or by the upstream is
 // therefore written only if it is a plain word.

@@ -24,7 +24,7 @@ func (k *Case) Judge(a Answer) Verdict {
 	k.prepare()
 	e := k.read(a)
 	defer k.free(&e)
-	failed := k.turn.contradicted(&why, e.read, e.claims)
+	failed := k.turn.contradicted(&why, e.read, e.claims, k.hasToldFailure)
 	if failed != nil {
 		why.tool = failed.name
 	}

@@ -132,7 +132,8 @@ func (e *ending) append(dst []byte, o outcome, f *Front) []byte {
 // with.
 type counts struct {
 	input, created, read, output int
-	split                        bool // how long it was written for is known
+	split                        bool   // how long it was written for is known
+	creation                     []byte // the same in Anthropic's own words
 	short, long                  int
 	thoughts                     int
 	server                       []byte // server_tool_use, as it came
@@ -144,7 +145,10 @@ func (c *counts) append(dst []byte) []byte {
 	number(`{"input_tokens":`, c.input)
 	number(`,"cache_creation_input_tokens":`, c.created)
 	number(`,"cache_read_input_tokens":`, c.read)
-	if c.split {
+	switch {
+	case c.creation != nil:
+		dst = appendLine(append(dst, `,"cache_creation":`...), c.creation)
+	case c.split:
 		number(`,"cache_creation":{"ephemeral_5m_input_tokens":`, c.short)
 		number(`,"ephemeral_1h_input_tokens":`, c.long)
 		dst = append(dst, '}')
@@ -174,7 +178,10 @@ func (w *Writer) counts() *counts {
 		c.server = v
 	}
 	if isOwn(w.summary) {
-		c.others = ownCounts(w.usage)
+		c.others, c.split = ownCounts(w.usage), false
+		if v := find(w.usage, "cache_creation"); isObject(v) {
+			c.creation = v
+		}
 		if find(w.usage, "output_tokens_details") != nil { // which is among them
 			c.thoughts = 0
 		}

@@ -25,6 +25,7 @@ type Front struct {
 	foreign    *gateway.Error
 	source     *gateway.Source
 	warnings   []string
+	hosted     bool
 	shown      thinking
 	stream     bool
 	model      string
@@ -52,7 +53,7 @@ func Parse(_ context.Context, body []byte, c protocol.Client) (protocol.Front, e
 	if err != nil {
 		return nil, err
 	}
-	return &Front{body: body, chat: chat, foreign: r.remarks.foreign, warnings: r.remarks.warnings, shown: r.shown, stream: req.Stream, model: req.Model, requestID: c.RequestID}, nil
+	return &Front{body: body, chat: chat, foreign: r.remarks.foreign, hosted: r.remarks.hosted, warnings: r.remarks.warnings, shown: r.shown, stream: req.Stream, model: req.Model, requestID: c.RequestID}, nil
 }
 
 // Chat implements [protocol.Front].
@@ -60,7 +61,7 @@ func (f *Front) Chat() []byte { return f.chat }
 
 // Source implements [protocol.Front].
 func (f *Front) Source() *gateway.Source {
-	f.source = &gateway.Source{Protocol: Protocol, Body: f.body, Foreign: f.foreign}
+	f.source = &gateway.Source{Protocol: Protocol, Body: f.body, Foreign: f.foreign, Hosted: f.hosted}
 	return f.source
 }
 

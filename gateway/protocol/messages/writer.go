@@ -117,7 +117,7 @@ func (w *Writer) chunk(f *wire.Frame) error {
 	if !f.IsChunk() {
 		return nil
 	}
-	w.start(f.Data)
+	w.start(f)
 	if isOwn(w.summary) && w.blocks.shown == hidden { // some of Anthropic's models think unasked, and want it back
 		w.blocks.shown = readable
 	}
@@ -186,13 +186,18 @@ func (w *Writer) begin(data []byte) {
 	p.dst = append(p.dst, `,"content":[`...)
 }
 
-// start writes the event that begins a stream. The number of tokens is our own estimate:
-// clients show how full the context is by it, and the upstream's comes at the end.
-func (w *Writer) start(data []byte) {
+// start writes the event that begins a stream. Clients show by its usage how full the context is. Where the upstream
+// speaks the Messages API it is that of its own beginning; of others the count comes at the end, and the number of
+// tokens is our own estimate.
+func (w *Writer) start(f *wire.Frame) {
 	if w.started {
 		return
 	}
 	w.started = true
+	var data []byte
+	if f != nil {
+		data = f.Data
+	}
 	if !w.front.stream {
 		w.begin(data)
 		return
@@ -201,7 +206,11 @@ func (w *Writer) start(data []byte) {
 	w.begin(data)
 	p := &w.print
 	p.dst = append(p.dst, `],"stop_reason":null,"stop_sequence":null,"usage":`...)
-	p.dst = (&counts{input: w.front.Estimate()}).append(p.dst)
+	if begun := find(find(data, "provider_specific_fields"), "usage"); isObject(begun) && isOwn(w.summary) {
+		p.dst = appendLine(p.dst, begun)
+	} else {
+		p.dst = (&counts{input: w.front.Estimate()}).append(p.dst)
+	}
 	p.dst = append(p.dst, "}}\n\n"...)
 }
 

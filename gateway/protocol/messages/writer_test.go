@@ -26,10 +26,10 @@ func TestUnaskedThinking(t *testing.T) {
 	for _, stream := range []bool{true, false} {
 		w, sum := writerOf(t, "", stream)
 		sum.Protocol = ""
-		const message = `{"role":"assistant","reasoning_content":"hm","content":"ok"}`
+		const message = `{"role":"assistant","reasoning_content":"Hm","content":"ok"}`
 		var out []byte
 		if stream {
-			for _, c := range []string{delta(`{"reasoning_content":"hm"}`), delta(`{"content":"ok"}`), end("stop", "")} {
+			for _, c := range []string{delta(`{"reasoning_content":"Hm"}`), delta(`{"content":"ok"}`), end("stop", "")} {
 				raw := []byte("data: " + c + "\n\n")
 				var err error
 				if out, err = w.Frame(out, &wire.Frame{Raw: raw, Data: []byte(c)}); err != nil {
@@ -44,7 +44,7 @@ func TestUnaskedThinking(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if got := string(out); strings.Contains(got, "hm") || !strings.Contains(got, "ok") || !slices.Contains(sum.Warnings, "dropped:thinking") {
+		if got := string(out); strings.Contains(got, "Hm") || !strings.Contains(got, "ok") || !slices.Contains(sum.Warnings, "dropped:thinking") {
 			t.Errorf("got %s with the warnings %v", got, sum.Warnings)
 		}
 	}

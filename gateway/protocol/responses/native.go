@@ -11,7 +11,7 @@ import (
 
 // Source implements [protocol.Front]: the client's body, with the items that it goes on from.
 func (r *Request) Source() *gateway.Source {
-	r.source = &gateway.Source{Protocol: Name, Body: r.nativeBody(), Metadata: r.Metadata(), Conversation: r.Conversation(), Foreign: r.remarks.foreign}
+	r.source = &gateway.Source{Protocol: Name, Body: r.nativeBody(), Metadata: r.Metadata(), Conversation: r.Conversation(), Foreign: r.remarks.foreign, Hosted: r.remarks.hosted}
 	return r.source
 }
 

@@ -117,7 +117,8 @@ func (r *reader) readServed(f *wire.Frame, e *served.Event, ok bool) error {
 type body struct {
 	content, reasoning, refusal, calls, function, logprobs, notes, own []byte
 
-	said int // members that say something
+	cited bool // it has citations of Anthropic's, for which there is no place: nobody knows where in the text they belong
+	said  int  // members that say something
 }
 
 // take takes a member that is not empty. ok is false for one of those that are pieces of a
@@ -137,7 +138,10 @@ func (b *body) take(name string, value []byte) (ok bool) {
 	case "refusal":
 		b.refusal = value
 	case "provider_specific_fields":
-		if b.own = object(value).get("responses"); b.own == nil {
+		fields := object(value)
+		cites := fields.get("citations")
+		b.cited = isArray(cites) && !isEmptyValue(cites)
+		if b.own = fields.get("responses"); b.own == nil {
 			return true
 		}
 	case "annotations":
@@ -175,9 +179,7 @@ func (r *reader) readBody(f *wire.Frame, c *wire.Choice) error {
 			b.said++
 		}
 	}
-	if b.own != nil {
-		r.readOwn(b.own)
-	}
+	r.readFields(&b)
 	if isString(b.reasoning) {
 		r.machine.say(reasoningItem, textPartKind, clean(inner(b.reasoning)), nil)
 	}
@@ -216,6 +218,16 @@ func (r *reader) readRan(content []byte, events []served.Event) {
 		r.machine.serve(&events[i])
 	}
 	say(len(text))
+}
+
+// readFields takes what an upstream says beside the chat completion.
+func (r *reader) readFields(b *body) {
+	if b.cited {
+		r.machine.summary.Warn("dropped:citations")
+	}
+	if b.own != nil {
+		r.readOwn(b.own)
+	}
 }
 
 // readOwn takes what an upstream of the Responses API says beside the chat completion.

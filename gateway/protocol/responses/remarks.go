@@ -9,6 +9,7 @@ import (
 type remarks struct {
 	warnings []string
 	foreign  *gateway.Error // why no upstream can take it that does not speak the Responses API; nil if any can
+	hosted   bool           // it offers tools that OpenAI runs
 }
 
 // needsOwn notes what only an upstream of the Responses API can take.
@@ -16,6 +17,12 @@ func (m *remarks) needsOwn(e *gateway.Error) {
 	if m.foreign == nil {
 		m.foreign = e
 	}
+}
+
+// dropTool notes a tool that OpenAI runs, and that a chat completion has no form for.
+func (m *remarks) dropTool(kind string) {
+	m.hosted = true
+	m.warn("tool_dropped", kind)
 }
 
 // warn adds a warning, once.

@@ -106,12 +106,12 @@ func (r *toolReader) readOne(t object, place string) error {
 		return invalid(place+".type", "%s.type is missing: say \"function\", or which tool it is.", place)
 	case "mcp":
 		if !r.serves {
-			r.remarks.warn("tool_dropped", kind)
+			r.remarks.dropTool(kind)
 			break
 		}
 		err = r.addServer(t, place)
 	default:
-		r.remarks.warn("tool_dropped", kind)
+		r.remarks.dropTool(kind)
 	}
 	if err != nil {
 		return err

@@ -485,3 +485,17 @@ func BenchmarkWriter(b *testing.B) {
 		out, _ = w.Frame(out[:0], frame)
 	}
 }
+
+// TestCitationsAreSaid holds that citations of Anthropic's, which a response has no place for, are named.
+func TestCitationsAreSaid(t *testing.T) {
+	t.Parallel()
+	r := parse(t, `{"model":"m","input":"x","stream":true}`)
+	cites := func(list string) string { return delta(`{"provider_specific_fields":{"citations":` + list + `}}`) }
+	for list, want := range map[string][]string{`[{"type":"char_location","cited_text":"a"}]`: {"dropped:citations"}, `[]`: nil} {
+		sum, out := chunks(t, r, delta(`{"content":"a"}`), cites(list), finish("stop"), "[DONE]")
+		check(t, out)
+		if !slices.Equal(sum.Warnings, want) {
+			t.Errorf("%s: got the warnings %q, want %q", list, sum.Warnings, want)
+		}
+	}
+}

@@ -35,7 +35,7 @@ var _ gateway.Witness = (*seen)(nil)
 // Sent implements gateway.Witness. Adapters that keep the list of tools keep its bytes; of
 // others the tools are counted. Where some are lost the policy decides whether it goes out.
 func (s *seen) Sent(r *gateway.Request, body wire.Pieces) error {
-	if s.attempt.Target.Prompted != "" || !r.Reading.OffersTools() {
+	if s.attempt.Target.Prompted != "" || !r.Reading.OffersTools() || r.Source != nil && r.Source.Sent() { // the client's own body may have them anywhere
 		return nil
 	}
 	list := r.Reading.ToolsJSON()

@@ -71,10 +71,13 @@ func (m *Maker) judges(a *gateway.AttemptInfo, o *gateway.Outcome) bool {
 	others := req.Reading.Tools().Others > 0 || !req.Body.Places().WebSearch.IsNull(req.Body.Bytes()) // such as a web search
 	fit := n <= maxTools && !choice.Other && (choice.Required || !wantsJSON(req) && !others)
 	if !fit && m.Mode == gateway.Repair {
-		o.Warn("guard_skipped")
+		o.Warn(skipped)
 	}
 	return fit
 }
+
+// skipped is the warning that the guard has no opinion.
+const skipped = "guard_skipped"
 
 // wantsJSON reports whether response_format asks for JSON.
 func wantsJSON(r *gateway.Request) bool {
@@ -97,7 +100,17 @@ type stage struct {
 	held    gateway.Held
 }
 
+// isBlind reports whether the upstream may have run tools itself, where no tool is demanded by its name: the guard does
+// not see what they did.
+func (s *stage) isBlind() bool {
+	return s.attempt.Demanded == nil && s.attempt.Notes.Choice.Tool == "" && s.attempt.Sent.HasHosted()
+}
+
 func (s *stage) Frame(f *wire.Frame, next gateway.Sink) error {
+	if s.isBlind() {
+		next.Put(f)
+		return nil
+	}
 	if c := f.Choices(); len(c) > 0 && c[0].Index == 0 { // others are variants of the first, and a call in any of them is one
 		s.text.choice(f, 0)
 	}
@@ -156,6 +169,12 @@ func (s *stage) release(next gateway.Sink) {
 }
 
 func (s *stage) End(cause error, next gateway.Sink) error {
+	if cause == io.EOF && s.isBlind() {
+		if s.maker.Mode == gateway.Repair {
+			s.outcome.Warn(skipped)
+		}
+		return nil
+	}
 	if cause != io.EOF {
 		for _, f := range s.take() {
 			f.Free()

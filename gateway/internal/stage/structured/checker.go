@@ -37,6 +37,9 @@ func (k *checker) finish(c *choice, reason string) {
 		return // whether an answer may be empty others say
 	}
 	repairs := c.answer.Repairs()
+	if c.object {
+		repairs = append(repairs, repair.AnswerObject)
+	}
 	c.result = gateway.StructuredOK
 	if len(repairs) > 0 {
 		c.result = gateway.StructuredRepaired

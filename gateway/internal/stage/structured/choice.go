@@ -22,6 +22,7 @@ type choice struct {
 	// released says that it was not read to its end.
 	released bool
 	dropped  bool // text was taken for the answer's that was reasoning
+	object   bool // the value came in the place of its text
 	result   gateway.StructuredResult
 	problem  *repair.Problem
 }
@@ -58,7 +59,7 @@ func (c *choice) release(why gateway.StructuredResult) {
 
 // differs reports whether what goes out of the frames at hand is another text than they brought.
 func (c *choice) differs() bool {
-	return c.dropped || !bytes.Equal(c.answer.Raw()[c.came:], c.answer.Text()[c.went:])
+	return c.dropped || c.object && c.went == 0 || !bytes.Equal(c.answer.Raw()[c.came:], c.answer.Text()[c.went:])
 }
 
 // take gives away what goes out of the frames at hand, once.
