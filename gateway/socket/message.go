@@ -20,7 +20,7 @@ type message struct {
 	body     []byte // as it is posted
 	room     *inflight.Claim
 	lane     string // stream_id as JSON, "" without one
-	prepares bool   // generate is false
+	prepares bool   // generate is false, or is overridden so
 }
 
 // inLane is an event with the lane of the message.
@@ -123,9 +123,16 @@ func readMessage(kind websocket.MessageType, text []byte) (m *message, answer []
 		return nil, m.inLane(refusal(http.StatusBadRequest, "invalid_request", "background",
 			"Over a WebSocket no response runs in the background: leave background out, or use POST /v1/responses."))
 	}
-	m.prepares = string(generate) == "false"
+	m.prepares = string(generate) == "false" || prewarms(text)
 	m.body = append(wire.AppendOthers([]byte(`{"stream":true`), text, ownMembers[:]...), '}')
 	return m, nil
+}
+
+// prewarms reports whether a message only prepares a cache of prompts, which overrides generate.
+func prewarms(text []byte) bool {
+	all := wire.Span{End: len(text)}
+	options := wire.Find(text, all, "prompt_cache_options")
+	return string(wire.Find(text, options, "prewarm").Of(text)) == "true"
 }
 
 // maxLane is how long a stream_id may be as JSON.

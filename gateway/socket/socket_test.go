@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -27,15 +28,19 @@ type opened struct {
 	memory  *inflight.Budget
 }
 
-// open opens one. Its messages have 4 KiB at most.
-func open(t *testing.T, h http.HandlerFunc) *opened {
+// open opens one, with more headers, each a name and a value. Its messages have 4 KiB at most.
+func open(t *testing.T, h http.HandlerFunc, headers ...string) *opened {
 	t.Helper()
+	header := http.Header{"Authorization": {"Bearer k"}, "X-Request-Id": {"mine"}}
+	for pair := range slices.Chunk(headers, 2) {
+		header.Set(pair[0], pair[1])
+	}
 	o := &opened{T: t, sockets: socket.New(h, slog.New(slog.DiscardHandler)), memory: inflight.New(1 << 20)}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_ = o.sockets.Accept(w, r, socket.Settings{Path: "/v1/responses", MaxMessage: 4 << 10, Memory: o.memory})
 	}))
 	t.Cleanup(server.Close)
-	ws, resp, err := websocket.Dial(t.Context(), server.URL, &websocket.DialOptions{HTTPHeader: http.Header{"Authorization": {"Bearer k"}, "X-Request-Id": {"mine"}}})
+	ws, resp, err := websocket.Dial(t.Context(), server.URL, &websocket.DialOptions{HTTPHeader: header})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,6 +128,40 @@ func TestTurns(t *testing.T) {
 	o.wants(fmt.Sprintf(said, `,\"model\":\"m\"`, ""), `{"n":1}`, `{"type":"response.completed","callgate":"mode=repair calls=1"}`)
 	o.send(`  {"type":"response.create","stream_id":"a","background":null,"unknown":{"x":[1.0]}}  `)
 	o.wants(fmt.Sprintf(said, `,\"unknown\":{\"x\":[1.0]}`, `,"stream_id":"a"`), `{"n":1,"stream_id":"a"}`, `{"type":"response.completed","stream_id":"a","callgate":"mode=repair calls=1"}`)
+}
+
+// TestHeaders holds which headers of the handshake each request has: those that belong to it alone are such as real
+// clients and browsers send.
+func TestHeaders(t *testing.T) {
+	t.Parallel()
+	for _, row := range []struct{ name, sent, want string }{
+		{"Accept", "*/*", "*/*"},
+		{"User-Agent", "codex_exec/0.169.0", "codex_exec/0.169.0"},
+		{"Traceparent", "00-1-2-01", "00-1-2-01"},
+		{"Origin", "http://localhost", "http://localhost"},
+		{"Content-Type", "text/plain", "application/json"},
+		{"Accept-Encoding", "gzip, deflate", ""},
+		{"Cache-Control", "no-cache", ""},
+		{"Pragma", "no-cache", ""},
+		{"Idempotency-Key", "k", ""},
+		{"X-Idempotency-Key", "k", ""},
+		{"X-Stainless-Retry-Count", "1", ""},
+		{"Openai-Beta", "responses_websockets=2026-02-06", ""},
+		{"Openai-Beta", "a=1, responses_websockets=2026-02-06,b", "a=1, b"},
+		{"Openai-Beta", "a=1", "a=1"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			t.Parallel()
+			o := open(t, func(w http.ResponseWriter, r *http.Request) {
+				got, _ := json.Marshal(strings.Join(r.Header.Values(row.name), ", "))
+				streams(w, "data: {\"got\":"+string(got)+"}\n\n")
+			}, row.name, row.sent)
+			for range 2 {
+				o.send(`{"type":"response.create"}`)
+				o.wants(fmt.Sprintf(`{"got":%q,"headers":{}}`, row.want))
+			}
+		})
+	}
 }
 
 // TestErrors holds what comes back where there is no stream.
@@ -226,7 +265,9 @@ func TestPrepares(t *testing.T) {
 	o := open(t, func(w http.ResponseWriter, r *http.Request) {
 		streams(w, fmt.Sprintf("data: {\"prepares\":%t}\n\n", socket.Prepares(r.Context())))
 	})
-	for text, want := range map[string]string{`,"generate":false`: "true", `,"generate":true`: "false", "": "false"} {
+	for text, want := range map[string]string{`,"generate":false`: "true", `,"generate":true`: "false", "": "false",
+		`,"generate":true,"prompt_cache_options":{"prewarm":true}`: "true", `,"prompt_cache_options":{"prewarm":false}`: "false",
+		`,"prompt_cache_options":null`: "false", `,"prompt_cache_options":[{"prewarm":true}]`: "false"} {
 		o.send(`{"type":"response.create"` + text + `}`)
 		o.wants(`{"prepares":` + want + `,"headers":{}}`)
 	}
