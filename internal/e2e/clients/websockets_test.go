@@ -12,7 +12,6 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -76,9 +75,12 @@ type step struct {
 	Content string
 	Calls   []call
 	Error   *failure
-	// Faults are what the SDK's types found in events, and Kinds how many events there were of each type.
+	Noted   string // what the gateway says of the answer
+	// Faults are what the SDK's types found in events, Kinds how many events there were of each type, and IDs those of
+	// requests, of which each one's first event speaks.
 	Faults []string
 	Kinds  map[string]int
+	IDs    []string
 }
 
 // TestWebSockets has OpenAI's SDKs ask over WebSockets. What each event is to have is held to the SDK's own types.
@@ -86,23 +88,20 @@ func TestWebSockets(t *testing.T) {
 	t.Parallel()
 	c := newConfig()
 	c.Keys = []any{map[string]string{"name": "dev", "hash": fmt.Sprintf("sha256:%x", sha256.Sum256([]byte(socketsKey)))}}
-	c.Providers["demo"] = map[string]any{"type": "demo"}
+	c.Providers["demo"] = map[string]any{"type": "demo", "circuit_breaker": map[string]any{"failure_threshold": 1000}}
 	for _, model := range []string{"hermes", "late_error"} {
 		c.route(model, target{Provider: "demo", Model: model})
 	}
 	g := serve(t, c)
-	found := []step{{Step: "whole"}, {Step: "streamed"}, {Step: "unknown model", Error: &failure{Code: "model_not_found"}}}
-	for i := range found[:2] {
-		found[i].Content = "Here is what I found: rain in Oslo"
-	}
 	for _, sdk := range []struct {
 		name string
 		run  func(t *testing.T, url string) []byte
 		want map[string][]step // by client
 	}{
 		{"python", pythonSockets, map[string][]step{"plain": socketSteps(), "concurrent": socketSteps(),
-			"agents": slices.Insert(slices.Clone(found), 1, step{Step: "chained", Content: found[0].Content})}},
-		{"node", nodeSockets, map[string][]step{"plain": socketSteps(), "agents": found}},
+			"agents": agentSteps(&failure{Code: "model_not_found"}, "whole", "chained", "streamed")}},
+		{"node", nodeSockets, map[string][]step{"plain": socketSteps(),
+			"agents": agentSteps(&failure{Type: "ModelBehaviorError"}, "whole", "streamed")}},
 	} {
 		t.Run(sdk.name, func(t *testing.T) {
 			t.Parallel()
@@ -112,7 +111,10 @@ func TestWebSockets(t *testing.T) {
 				t.Run(client, func(t *testing.T) { compareSteps(t, got[client], want) })
 			}
 			for _, last := range got[""] {
-				t.Logf("events that the SDK's types have read: %v", last.Kinds)
+				if t.Logf("the SDK's types have read %v", last.Kinds); len(last.Kinds) < 20 || len(last.IDs) < 100 {
+					t.Errorf("got events of %d types and %d requests, want more", len(last.Kinds), len(last.IDs))
+				}
+				awaitLog(t, g, last.IDs)
 				for _, f := range last.Faults {
 					t.Error(f)
 				}
@@ -127,22 +129,30 @@ func TestWebSockets(t *testing.T) {
 
 // socketSteps are what the plain SDKs make of the steps.
 func socketSteps() []step {
-	const asks = "Let me check."
+	const asks, noted = "Let me check.", "mode=repair parser=hermes calls=1"
 	calls := []call{{Name: "get_weather", Arguments: map[string]any{"city": "Oslo"}}}
 	return []step{
-		{Step: "call", Content: asks, Calls: calls},
+		{Step: "call", Content: asks, Calls: calls, Noted: noted},
 		{Step: "output", Content: "Here is what I found: rain"},
 		{Step: "unknown model", Error: &failure{Status: http.StatusNotFound, Code: "model_not_found"}},
 		{Step: "unknown response", Error: &failure{Status: http.StatusBadRequest, Code: "previous_response_not_found"}},
 		{Step: "prepared"},
-		{Step: "on what was prepared", Content: asks, Calls: calls},
+		{Step: "on what was prepared", Content: asks, Calls: calls, Noted: noted},
 		{Step: "broken stream", Error: &failure{Code: "internal_error"}},
 		{Step: "background", Error: &failure{Status: http.StatusBadRequest, Code: "unsupported_parameter"}},
 		{Step: "steered", Error: &failure{Code: "steering_not_supported"}},
-		{Step: "lane one", Content: asks, Calls: calls},
+		{Step: "lane one", Content: asks, Calls: calls, Noted: noted},
 		{Step: "lane two", Content: "Hello! I am the demo model. How can I help you?"},
 		{Step: "wrong key", Error: &failure{Status: http.StatusUnauthorized}},
 	}
+}
+
+// agentSteps are what an Agents SDK makes of runs that end well, and of a model that is not there.
+func agentSteps(unknown *failure, runs ...string) (steps []step) {
+	for _, run := range runs {
+		steps = append(steps, step{Step: run, Content: "Here is what I found: rain in Oslo"})
+	}
+	return append(steps, step{Step: "unknown model", Error: unknown})
 }
 
 // stepsOf are the steps of each client, "" what has none.
@@ -175,6 +185,7 @@ func compareSteps(t *testing.T, got, want []step) {
 	}
 }
 
+// pythonSockets runs the clients of Python.
 func pythonSockets(t *testing.T, url string) []byte {
 	t.Helper()
 	interpreter, err := installDefaults()
@@ -182,6 +193,7 @@ func pythonSockets(t *testing.T, url string) []byte {
 	return sdk(t, "", interpreter, "-I", "-X", "utf8", "testdata/websockets.py", url, socketsKey)
 }
 
+// nodeSockets runs those of Node.
 func nodeSockets(t *testing.T, url string) []byte {
 	t.Helper()
 	sdks, err := installNode(t.Context())

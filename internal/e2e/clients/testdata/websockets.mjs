@@ -9,7 +9,7 @@ import OpenAI from 'openai';
 import { ResponsesWS } from 'openai/resources/responses/ws';
 import { z } from 'zod';
 
-const [baseURL, apiKey] = process.argv.slice(2);
+const [baseURL, apiKey] = process.argv.slice(-2);
 const asks = {
   type: 'response.create',
   model: 'hermes',
@@ -29,12 +29,12 @@ const say = (client, step, said) => console.log(JSON.stringify({ client, step, .
 const callsOf = (response) => response.output.filter(({ type }) => type === 'function_call');
 
 // shown is what a request ended with.
-function shown({ error, status, response }) {
+function shown({ error, status, response, callgate }) {
   if (error) return { error: { status, code: error.code } };
   if (response.error) return { error: { code: response.error.code } };
   const texts = response.output.filter(({ type }) => type === 'message').flatMap(({ content }) => content);
   const calls = callsOf(response).map((call) => ({ name: call.name, arguments: JSON.parse(call.arguments) }));
-  return { content: texts.map(({ text }) => text).join(''), calls };
+  return { content: texts.map(({ text }) => text).join(''), calls, noted: callgate };
 }
 
 async function plain() {
@@ -95,7 +95,7 @@ async function agents() {
   try {
     await run(agent.clone({ model: 'nobody' }), asks.input);
   } catch (error) {
-    say('agents', 'unknown model', { error: { code: error.code } });
+    say('agents', 'unknown model', { error: { type: error.constructor.name } }); // it keeps no more of the event
   }
 }
 

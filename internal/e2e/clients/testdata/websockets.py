@@ -28,7 +28,7 @@ ENDS = ("response.completed", "response.failed", "response.incomplete", "respons
 
 # The SDK's type of an event, by its member type.
 TYPES = {get_args(event.model_fields["type"].annotation)[0]: event for event in get_args(get_args(ResponsesServerEvent)[0])}
-faults, kinds = [], {}
+faults, kinds, ids = [], {}, set()
 
 
 def checked(data):
@@ -42,6 +42,8 @@ def checked(data):
         for fault in error.errors():
             if fault["loc"] != ("response", "error", "code"):  # there are more errors here than there
                 faults.append(f"{kind}: {fault['loc']}: {fault['msg']}")
+    if headers := event.get("headers"):  # of the first event of a request
+        ids.add(headers["x-request-id"])
     return data
 
 
@@ -62,7 +64,7 @@ def shown(event):
     if event.response.error:
         return {"error": {"code": event.response.error.code}}
     calls = [{"name": call.name, "arguments": json.loads(call.arguments)} for call in calls_of(event.response)]
-    return {"content": event.response.output_text, "calls": calls}
+    return {"content": event.response.output_text, "calls": calls, "noted": event.model_extra.get("callgate", "")}
 
 
 def steps(client):
@@ -133,6 +135,43 @@ def following(todo, ended):
         return None
 
 
+# What a request may ask for beside: the response says it again.
+MORE = [
+    {"tool_choice": "required"},
+    {"tool_choice": {"type": "function", "name": "get_weather"}},
+    {"tool_choice": {"type": "allowed_tools", "mode": "auto", "tools": [{"type": "function", "name": "get_weather"}]}},
+    {"tools": [{"type": "custom", "name": "run"}]},
+    {"tools": [{"type": "custom", "name": "run", "format": {"type": "grammar", "syntax": "lark", "definition": "start: /.+/"}}]},
+    {"text": {"format": {"type": "json_object"}}},
+    {"text": {"format": {"type": "json_schema", "name": "n", "schema": {"type": "object"}}, "verbosity": "low"}},
+    {"reasoning": {"effort": "low", "summary": "auto"}, "include": ["reasoning.encrypted_content"]},
+    {"temperature": 0, "top_p": 1, "top_logprobs": 2, "include": ["message.output_text.logprobs"]},
+    {"max_output_tokens": 20, "max_tool_calls": 3, "parallel_tool_calls": False, "truncation": "auto"},
+    {"metadata": {"a": "b"}, "safety_identifier": "s", "prompt_cache_key": "k", "service_tier": "auto", "user": "u"},
+    {"instructions": "Be brief.", "stream_options": {"include_obfuscation": False}},
+    {"prompt_cache_options": {"prewarm": True}},
+]
+
+
+LANES = 16  # at once
+
+
+async def everything(base_url, key):
+    """Asks all models of the demo, in many lanes, so that the SDK's types see many events."""
+    async with AsyncOpenAI(base_url=base_url, api_key=key) as client:
+        names = [model.id async for model in client.models.list() if model.id.startswith("demo/")]
+        asked = [{**ASKS, "model": name, "input": "Please think: " + ASKS["input"]} for name in names if name not in ("demo/hang", "demo/slow")]
+        asked += [{**ASKS, **more} for more in MORE]
+        async with client.responses.connect() as connection:
+            waiting = {}
+            for lane, request in enumerate(asked):
+                await connection.response.create(**request, stream_id=str(lane))
+                waiting[str(lane)] = request
+                while len(waiting) == LANES or waiting and lane == len(asked) - 1:
+                    event = connection.parse_event(checked(await connection.recv_bytes()))
+                    if event.type in ENDS:
+                        del waiting[event.stream_id]
+
 @function_tool
 def get_weather(city: str) -> str:
     """The weather of a city."""
@@ -161,5 +200,6 @@ async def agents(base_url, key):
 
 plain(*sys.argv[1:])
 asyncio.run(concurrent(*sys.argv[1:]))
+asyncio.run(everything(*sys.argv[1:]))
 asyncio.run(agents(*sys.argv[1:]))
-print(json.dumps({"faults": faults, "kinds": kinds}))
+print(json.dumps({"faults": faults, "kinds": kinds, "ids": sorted(ids)}))
