@@ -135,5 +135,5 @@ func prewarms(text []byte) bool {
 	return string(wire.Find(text, options, "prewarm").Of(text)) == "true"
 }
 
-// maxLane is how long a stream_id may be as JSON.
-const maxLane = 256
+// maxLane is how long a stream_id may be as JSON: OpenAI's are 256 characters without their quotes.
+const maxLane = 256 + len(`""`)

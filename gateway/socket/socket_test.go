@@ -185,6 +185,7 @@ func TestErrors(t *testing.T) {
 		}
 	})
 	const none = `{"type":"error","status":500,"error":{"type":"server_error","code":"internal_error","param":null,"message":"The request has had no answer."},"headers":{}}`
+	longest := strings.Repeat("x", 256)
 	for _, row := range [][2]string{
 		{`{"type":"response.create","input":"limited"}`, `{"type":"error","status":429,"error":{"message":"Wait.","type":"requests","param":null,"code":"rate_limit_exceeded","headers":{"retry-after":"3"}},"headers":{"retry-after":"3"}}`},
 		{`{"type":"response.create","input":"panic"}`, none},
@@ -193,7 +194,9 @@ func TestErrors(t *testing.T) {
 		{`{"type":"response.create","input":"cut"}`, `{"n":1,"headers":{}}`},
 		{`{"type":"response.create","background":true,"stream_id":"a"}`, `{"type":"error","status":400,"error":{"type":"invalid_request_error","code":"invalid_request","param":"background","message":"Over a WebSocket no response runs in the background: leave background out, or use POST /v1/responses."},"stream_id":"a"}`},
 		{`{"type":"response.cancel"}`, `{"type":"error","status":400,"error":{"type":"invalid_request_error","code":"invalid_request","param":"type","message":"The message's type is \"response.cancel\"; it must be \"response.create\"."}}`},
-		{`{"type":"response.create","stream_id":7}`, `{"type":"error","status":400,"error":{"type":"invalid_request_error","code":"invalid_request","param":"stream_id","message":"stream_id must be a string of at most 254 bytes."}}`},
+		{`{"type":"response.create","stream_id":7}`, `{"type":"error","status":400,"error":{"type":"invalid_request_error","code":"invalid_request","param":"stream_id","message":"stream_id must be a string of at most 256 bytes."}}`},
+		{`{"type":"response.create","input":"nothing","stream_id":"` + longest + `"}`, strings.TrimSuffix(none, `,"headers":{}}`) + `,"stream_id":"` + longest + `","headers":{}}`},
+		{`{"type":"response.create","stream_id":"` + longest + `x"}`, `{"type":"error","status":400,"error":{"type":"invalid_request_error","code":"invalid_request","param":"stream_id","message":"stream_id must be a string of at most 256 bytes."}}`},
 		{`{"type":"response.steer","previous_response_id":"resp_1","input":"Shorter."}`, `{"type":"response.steer.failed","sequence_number":0,"steer":{"input":"Shorter.","previous_response_id":"resp_1"},"error":{"type":"invalid_request_error","code":"steering_not_supported","message":"Responses cannot be steered here: send the input with the next response.create."}}`},
 	} {
 		o.send(row[0])
