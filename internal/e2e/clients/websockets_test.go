@@ -100,6 +100,7 @@ func TestWebSockets(t *testing.T) {
 	}{
 		{"python", pythonSockets, map[string][]step{"plain": socketSteps(), "concurrent": socketSteps(),
 			"agents": agentSteps(&failure{Code: "model_not_found"}, "whole", "chained", "streamed")}},
+		{"go", goSockets, map[string][]step{"plain": socketSteps()}},
 		{"node", nodeSockets, map[string][]step{"plain": socketSteps(),
 			"agents": agentSteps(&failure{Type: "ModelBehaviorError"}, "whole", "streamed")}},
 	} {
