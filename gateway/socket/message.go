@@ -49,8 +49,8 @@ func (c *connection) read() (*message, error) {
 	m, answer := readMessage(kind, text)
 	if answer != nil {
 		room.Close()
-		_ = c.say(answer) // a client that left is noticed at the next read
-		return nil, nil   //nolint:nilnil // see above
+		c.turnDown(answer)
+		return nil, nil //nolint:nilnil // see above
 	}
 	m.room = room
 	return m, nil

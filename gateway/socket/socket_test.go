@@ -1,6 +1,7 @@
 package socket_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -26,6 +27,7 @@ type opened struct {
 	sockets *socket.Sockets
 	ws      *websocket.Conn
 	memory  *inflight.Budget
+	logged  *bytes.Buffer // to read behind Shutdown
 }
 
 // open opens one, with more headers, each a name and a value. Its messages have 4 KiB at most.
@@ -35,8 +37,10 @@ func open(t *testing.T, h http.HandlerFunc, headers ...string) *opened {
 	for pair := range slices.Chunk(headers, 2) {
 		header.Set(pair[0], pair[1])
 	}
-	o := &opened{T: t, sockets: socket.New(h, slog.New(slog.DiscardHandler)), memory: inflight.New(1 << 20)}
+	logged := new(bytes.Buffer)
+	o := &opened{T: t, sockets: socket.New(h, slog.New(slog.NewTextHandler(logged, nil))), memory: inflight.New(1 << 20), logged: logged}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("X-Request-Id", "req_1")
 		_ = o.sockets.Accept(w, r, socket.Settings{Path: "/v1/responses", MaxMessage: 4 << 10, Memory: o.memory})
 	}))
 	t.Cleanup(server.Close)
@@ -215,6 +219,33 @@ func TestErrors(t *testing.T) {
 	o.wants(`{"type":"error","status":413,"error":{"type":"invalid_request_error","code":"request_too_large","param":null,"message":"The message is larger than 4096 bytes (limits.body)."}}`)
 	if e := o.closed(); e.Code != websocket.StatusMessageTooBig {
 		t.Errorf("got the end %v", e)
+	}
+}
+
+// TestLog holds that what no handler sees stands in the log.
+func TestLog(t *testing.T) {
+	t.Parallel()
+	o := open(t, func(w http.ResponseWriter, _ *http.Request) { streams(w, "data: {}\n\n") })
+	for _, text := range []string{`{"type":"response.create"}`, "[]", `{"type":"response.create","background":true}`, `{"type":"response.steer"}`} {
+		o.send(text)
+		o.event()
+	}
+	_ = o.ws.CloseNow()
+	if err := o.sockets.Shutdown(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for line := range strings.Lines(o.logged.String()) {
+		_, said, _ := strings.Cut(line, "level=")
+		got = append(got, strings.TrimSpace(said))
+	}
+	const begin = `INFO msg="message of a WebSocket refused" connection=req_1 code=`
+	if want := []string{
+		begin + `invalid_request error="The message is not a JSON object: send {\"type\": \"response.create\", …} as text."`,
+		begin + `invalid_request error="Over a WebSocket no response runs in the background: leave background out, or use POST /v1/responses."`,
+		begin + `steering_not_supported error="Responses cannot be steered here: send the input with the next response.create."`,
+	}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }
 
