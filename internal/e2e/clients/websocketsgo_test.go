@@ -112,7 +112,7 @@ func (s *goSteps) receive(name string, next func(context.Context) (responses.Res
 			e := event.OfResponsesServerEventResponseWsError
 			one.Error = &failure{Status: int(e.Status), Code: e.Error.Code}
 		case "response.steer.failed":
-			one.Error = &failure{Code: string(event.OfResponseSteerFailedEvent.Error.Code)}
+			one.Error = &failure{Code: event.OfResponseSteerFailedEvent.Error.Code}
 		case "response.failed":
 			one.Error = &failure{Code: string(event.OfResponsesServerEventResponseWsFailed.Response.Error.Code)}
 		default:
