@@ -140,7 +140,7 @@ func socketSteps() []step {
 		{Step: "prepared"},
 		{Step: "on what was prepared", Content: asks, Calls: calls, Noted: noted},
 		{Step: "broken stream", Error: &failure{Code: "internal_error"}},
-		{Step: "background", Error: &failure{Status: http.StatusBadRequest, Code: "unsupported_parameter"}},
+		{Step: "background", Error: &failure{Status: http.StatusBadRequest, Code: "invalid_request"}},
 		{Step: "steered", Error: &failure{Code: "steering_not_supported"}},
 		{Step: "lane one", Content: asks, Calls: calls, Noted: noted},
 		{Step: "lane two", Content: "Hello! I am the demo model. How can I help you?"},
