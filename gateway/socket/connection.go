@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/coder/websocket"
+
+	"github.com/callgate/callgate/gateway/wire"
 )
 
 // connection is one of a client's. Its messages are read one by one; those of different lanes (stream_id)
@@ -14,6 +16,7 @@ import (
 type connection struct {
 	ws        *websocket.Conn
 	of        *Sockets
+	id        string // of the handshake's request
 	handshake *http.Request
 	settings  Settings
 	ctx       context.Context //nolint:containedctx // that of all its requests
@@ -90,7 +93,16 @@ func (c *connection) say(event []byte) error {
 
 // refuse says why a message is not answered.
 func (c *connection) refuse(m *message, status int, code, param, text string) {
-	_ = c.say(m.inLane(refusal(status, code, param, text))) // a client that left is noticed by who reads
+	c.turnDown(m.inLane(refusal(status, code, param, text)))
+}
+
+// turnDown sends the event that says why a message is not answered. No handler sees such a message, so that
+// the log has it from here.
+func (c *connection) turnDown(event []byte) {
+	why := wire.Find(event, wire.Span{End: len(event)}, "error")
+	said := func(name string) string { return wire.Unquote(wire.Find(event, why, name).Of(event)) }
+	c.of.log.Info("message of a WebSocket refused", "connection", c.id, "code", said("code"), "error", said("message"))
+	_ = c.say(event) // a client that left is noticed by who reads
 }
 
 // take has a message answered, behind those before it in its lane.

@@ -20,7 +20,7 @@ type message struct {
 	body     []byte // as it is posted
 	room     *inflight.Claim
 	lane     string // stream_id as JSON, "" without one
-	prepares bool   // generate is false
+	prepares bool   // generate is false, or is overridden so
 }
 
 // inLane is an event with the lane of the message.
@@ -49,8 +49,8 @@ func (c *connection) read() (*message, error) {
 	m, answer := readMessage(kind, text)
 	if answer != nil {
 		room.Close()
-		_ = c.say(answer) // a client that left is noticed at the next read
-		return nil, nil   //nolint:nilnil // see above
+		c.turnDown(answer)
+		return nil, nil //nolint:nilnil // see above
 	}
 	m.room = room
 	return m, nil
@@ -123,10 +123,17 @@ func readMessage(kind websocket.MessageType, text []byte) (m *message, answer []
 		return nil, m.inLane(refusal(http.StatusBadRequest, "invalid_request", "background",
 			"Over a WebSocket no response runs in the background: leave background out, or use POST /v1/responses."))
 	}
-	m.prepares = string(generate) == "false"
+	m.prepares = string(generate) == "false" || prewarms(text)
 	m.body = append(wire.AppendOthers([]byte(`{"stream":true`), text, ownMembers[:]...), '}')
 	return m, nil
 }
 
-// maxLane is how long a stream_id may be as JSON.
-const maxLane = 256
+// prewarms reports whether a message only prepares a cache of prompts, which overrides generate.
+func prewarms(text []byte) bool {
+	all := wire.Span{End: len(text)}
+	options := wire.Find(text, all, "prompt_cache_options")
+	return string(wire.Find(text, options, "prewarm").Of(text)) == "true"
+}
+
+// maxLane is how long a stream_id may be as JSON: OpenAI's are 256 characters without their quotes.
+const maxLane = 256 + len(`""`)

@@ -88,7 +88,7 @@ func (s *Sockets) Accept(w http.ResponseWriter, r *http.Request, o Settings) err
 	if o.Begin != nil {
 		ctx, end = o.Begin(ctx)
 	}
-	c := &connection{ws: ws, of: s, handshake: r, settings: o, ctx: ctx, cancel: cancel, lanes: map[string]chan struct{}{}}
+	c := &connection{ws: ws, of: s, id: w.Header().Get("X-Request-Id"), handshake: r, settings: o, ctx: ctx, cancel: cancel, lanes: map[string]chan struct{}{}}
 	s.mu.Lock()
 	s.open[c] = struct{}{}
 	late := s.closing

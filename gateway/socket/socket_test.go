@@ -1,6 +1,7 @@
 package socket_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,6 +10,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -25,17 +27,24 @@ type opened struct {
 	sockets *socket.Sockets
 	ws      *websocket.Conn
 	memory  *inflight.Budget
+	logged  *bytes.Buffer // to read behind Shutdown
 }
 
-// open opens one. Its messages have 4 KiB at most.
-func open(t *testing.T, h http.HandlerFunc) *opened {
+// open opens one, with more headers, each a name and a value. Its messages have 4 KiB at most.
+func open(t *testing.T, h http.HandlerFunc, headers ...string) *opened {
 	t.Helper()
-	o := &opened{T: t, sockets: socket.New(h, slog.New(slog.DiscardHandler)), memory: inflight.New(1 << 20)}
+	header := http.Header{"Authorization": {"Bearer k"}, "X-Request-Id": {"mine"}}
+	for pair := range slices.Chunk(headers, 2) {
+		header.Set(pair[0], pair[1])
+	}
+	logged := new(bytes.Buffer)
+	o := &opened{T: t, sockets: socket.New(h, slog.New(slog.NewTextHandler(logged, nil))), memory: inflight.New(1 << 20), logged: logged}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("X-Request-Id", "req_1")
 		_ = o.sockets.Accept(w, r, socket.Settings{Path: "/v1/responses", MaxMessage: 4 << 10, Memory: o.memory})
 	}))
 	t.Cleanup(server.Close)
-	ws, resp, err := websocket.Dial(t.Context(), server.URL, &websocket.DialOptions{HTTPHeader: http.Header{"Authorization": {"Bearer k"}, "X-Request-Id": {"mine"}}})
+	ws, resp, err := websocket.Dial(t.Context(), server.URL, &websocket.DialOptions{HTTPHeader: header})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -125,6 +134,40 @@ func TestTurns(t *testing.T) {
 	o.wants(fmt.Sprintf(said, `,\"unknown\":{\"x\":[1.0]}`, `,"stream_id":"a"`), `{"n":1,"stream_id":"a"}`, `{"type":"response.completed","stream_id":"a","callgate":"mode=repair calls=1"}`)
 }
 
+// TestHeaders holds which headers of the handshake each request has: those that belong to it alone are such as real
+// clients and browsers send.
+func TestHeaders(t *testing.T) {
+	t.Parallel()
+	for _, row := range []struct{ name, sent, want string }{
+		{"Accept", "*/*", "*/*"},
+		{"User-Agent", "codex_exec/0.169.0", "codex_exec/0.169.0"},
+		{"Traceparent", "00-1-2-01", "00-1-2-01"},
+		{"Origin", "http://localhost", "http://localhost"},
+		{"Content-Type", "text/plain", "application/json"},
+		{"Accept-Encoding", "gzip, deflate", ""},
+		{"Cache-Control", "no-cache", ""},
+		{"Pragma", "no-cache", ""},
+		{"Idempotency-Key", "k", ""},
+		{"X-Idempotency-Key", "k", ""},
+		{"X-Stainless-Retry-Count", "1", ""},
+		{"Openai-Beta", "responses_websockets=2026-02-06", ""},
+		{"Openai-Beta", "a=1, responses_websockets=2026-02-06,b", "a=1, b"},
+		{"Openai-Beta", "a=1", "a=1"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			t.Parallel()
+			o := open(t, func(w http.ResponseWriter, r *http.Request) {
+				got, _ := json.Marshal(strings.Join(r.Header.Values(row.name), ", "))
+				streams(w, "data: {\"got\":"+string(got)+"}\n\n")
+			}, row.name, row.sent)
+			for range 2 {
+				o.send(`{"type":"response.create"}`)
+				o.wants(fmt.Sprintf(`{"got":%q,"headers":{}}`, row.want))
+			}
+		})
+	}
+}
+
 // TestErrors holds what comes back where there is no stream.
 func TestErrors(t *testing.T) {
 	t.Parallel()
@@ -146,6 +189,7 @@ func TestErrors(t *testing.T) {
 		}
 	})
 	const none = `{"type":"error","status":500,"error":{"type":"server_error","code":"internal_error","param":null,"message":"The request has had no answer."},"headers":{}}`
+	longest := strings.Repeat("x", 256)
 	for _, row := range [][2]string{
 		{`{"type":"response.create","input":"limited"}`, `{"type":"error","status":429,"error":{"message":"Wait.","type":"requests","param":null,"code":"rate_limit_exceeded","headers":{"retry-after":"3"}},"headers":{"retry-after":"3"}}`},
 		{`{"type":"response.create","input":"panic"}`, none},
@@ -154,7 +198,9 @@ func TestErrors(t *testing.T) {
 		{`{"type":"response.create","input":"cut"}`, `{"n":1,"headers":{}}`},
 		{`{"type":"response.create","background":true,"stream_id":"a"}`, `{"type":"error","status":400,"error":{"type":"invalid_request_error","code":"invalid_request","param":"background","message":"Over a WebSocket no response runs in the background: leave background out, or use POST /v1/responses."},"stream_id":"a"}`},
 		{`{"type":"response.cancel"}`, `{"type":"error","status":400,"error":{"type":"invalid_request_error","code":"invalid_request","param":"type","message":"The message's type is \"response.cancel\"; it must be \"response.create\"."}}`},
-		{`{"type":"response.create","stream_id":7}`, `{"type":"error","status":400,"error":{"type":"invalid_request_error","code":"invalid_request","param":"stream_id","message":"stream_id must be a string of at most 254 bytes."}}`},
+		{`{"type":"response.create","stream_id":7}`, `{"type":"error","status":400,"error":{"type":"invalid_request_error","code":"invalid_request","param":"stream_id","message":"stream_id must be a string of at most 256 bytes."}}`},
+		{`{"type":"response.create","input":"nothing","stream_id":"` + longest + `"}`, strings.TrimSuffix(none, `,"headers":{}}`) + `,"stream_id":"` + longest + `","headers":{}}`},
+		{`{"type":"response.create","stream_id":"` + longest + `x"}`, `{"type":"error","status":400,"error":{"type":"invalid_request_error","code":"invalid_request","param":"stream_id","message":"stream_id must be a string of at most 256 bytes."}}`},
 		{`{"type":"response.steer","previous_response_id":"resp_1","input":"Shorter."}`, `{"type":"response.steer.failed","sequence_number":0,"steer":{"input":"Shorter.","previous_response_id":"resp_1"},"error":{"type":"invalid_request_error","code":"steering_not_supported","message":"Responses cannot be steered here: send the input with the next response.create."}}`},
 	} {
 		o.send(row[0])
@@ -173,6 +219,33 @@ func TestErrors(t *testing.T) {
 	o.wants(`{"type":"error","status":413,"error":{"type":"invalid_request_error","code":"request_too_large","param":null,"message":"The message is larger than 4096 bytes (limits.body)."}}`)
 	if e := o.closed(); e.Code != websocket.StatusMessageTooBig {
 		t.Errorf("got the end %v", e)
+	}
+}
+
+// TestLog holds that what no handler sees stands in the log.
+func TestLog(t *testing.T) {
+	t.Parallel()
+	o := open(t, func(w http.ResponseWriter, _ *http.Request) { streams(w, "data: {}\n\n") })
+	for _, text := range []string{`{"type":"response.create"}`, "[]", `{"type":"response.create","background":true}`, `{"type":"response.steer"}`} {
+		o.send(text)
+		o.event()
+	}
+	_ = o.ws.CloseNow()
+	if err := o.sockets.Shutdown(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for line := range strings.Lines(o.logged.String()) {
+		_, said, _ := strings.Cut(line, "level=")
+		got = append(got, strings.TrimSpace(said))
+	}
+	const begin = `INFO msg="message of a WebSocket refused" connection=req_1 code=`
+	if want := []string{
+		begin + `invalid_request error="The message is not a JSON object: send {\"type\": \"response.create\", …} as text."`,
+		begin + `invalid_request error="Over a WebSocket no response runs in the background: leave background out, or use POST /v1/responses."`,
+		begin + `steering_not_supported error="Responses cannot be steered here: send the input with the next response.create."`,
+	}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }
 
@@ -226,7 +299,9 @@ func TestPrepares(t *testing.T) {
 	o := open(t, func(w http.ResponseWriter, r *http.Request) {
 		streams(w, fmt.Sprintf("data: {\"prepares\":%t}\n\n", socket.Prepares(r.Context())))
 	})
-	for text, want := range map[string]string{`,"generate":false`: "true", `,"generate":true`: "false", "": "false"} {
+	for text, want := range map[string]string{`,"generate":false`: "true", `,"generate":true`: "false", "": "false",
+		`,"generate":true,"prompt_cache_options":{"prewarm":true}`: "true", `,"prompt_cache_options":{"prewarm":false}`: "false",
+		`,"prompt_cache_options":null`: "false", `,"prompt_cache_options":[{"prewarm":true}]`: "false"} {
 		o.send(`{"type":"response.create"` + text + `}`)
 		o.wants(`{"prepares":` + want + `,"headers":{}}`)
 	}

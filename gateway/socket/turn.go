@@ -74,13 +74,33 @@ func posting(handshake http.Header) http.Header {
 	h := maps.Clone(handshake)
 	maps.DeleteFunc(h, func(name string, _ []string) bool {
 		switch name {
-		case "Connection", "Upgrade", "Content-Length", "Content-Encoding", "Transfer-Encoding", "X-Request-Id", "X-Stainless-Retry-Count":
+		case "Connection", "Upgrade", "Content-Length", "Content-Encoding", "Transfer-Encoding", "Accept-Encoding", "X-Request-Id", "X-Stainless-Retry-Count",
+			"Cache-Control", "Pragma", // with which browsers, and Node, begin each WebSocket: it says nothing of stored answers
+			"Idempotency-Key", "X-Idempotency-Key": // else an upstream would take each request for the first one
 			return true
 		}
 		return strings.HasPrefix(name, "Sec-Websocket-")
 	})
+	if beta := withoutSockets(h["Openai-Beta"]); len(beta) > 0 {
+		h["Openai-Beta"] = beta
+	} else {
+		delete(h, "Openai-Beta")
+	}
 	h["Content-Type"] = []string{"application/json"}
 	return h
+}
+
+// withoutSockets are the words of Openai-Beta but those that say which WebSockets a client speaks: upstreams
+// are not asked over them.
+func withoutSockets(lines []string) (words []string) {
+	for _, line := range lines {
+		for word := range strings.SplitSeq(line, ",") {
+			if word = strings.TrimSpace(word); word != "" && !strings.HasPrefix(word, "responses_websockets") {
+				words = append(words, word)
+			}
+		}
+	}
+	return words
 }
 
 // turn is the http.ResponseWriter of a request: the events that are written to it are messages.

@@ -31,6 +31,8 @@ type agentCLI struct {
 	rounds func(t *testing.T, tools, dir string) [][]call
 	// run asks once and returns what the agent says at its end.
 	run func(t *testing.T, modules, home, url, model string) string
+	// sockets says that it is to ask over WebSockets alone.
+	sockets bool
 }
 
 // TestAgents has agents of the command line run commands and read a file, with an upstream
@@ -40,8 +42,9 @@ func TestAgents(t *testing.T) {
 	modules, err := installAgents()
 	need(t, err)
 	for _, a := range []agentCLI{
-		{"claude_code", claudeRounds, claudeCode},
-		{"codex", codexRounds, codex},
+		{name: "claude_code", rounds: claudeRounds, run: claudeCode},
+		{name: "codex", rounds: codexRounds, run: codex},
+		{name: "codex_websocket", rounds: codexRounds, run: codexSockets, sockets: true},
 	} {
 		for _, parser := range []string{"none", "hermes"} {
 			t.Run(a.name+"/"+parser, func(t *testing.T) {
@@ -57,11 +60,15 @@ func TestAgents(t *testing.T) {
 				c.Providers["up"] = map[string]any{"type": "openai", "base_url": s.URL + "/v1", "api_key": "none"}
 				c.route("claude-test", target{Provider: "up", Model: "m", Parser: parser})
 				g := serve(t, c)
-				said := a.run(t, modules, home, g.URL, "claude-test")
+				door := openDoor(t, g)
+				said := a.run(t, modules, home, door.URL, "claude-test")
 				if want := "Done."; !strings.Contains(said, want) {
 					t.Errorf("got %q, want %q in it", said, want)
 				}
 				up.check(t)
+				if a.sockets {
+					door.sawSockets(t)
+				}
 				if t.Failed() {
 					t.Logf("the gateway's log:\n%s", g.Log(t))
 				}
@@ -251,8 +258,20 @@ func codexRounds(t *testing.T, tools, dir string) [][]call {
 // codex asks Codex.
 func codex(t *testing.T, modules, home, url, model string) string {
 	t.Helper()
+	return codexWith(t, modules, home, url, model, "")
+}
+
+// codexSockets asks Codex, which asks over WebSockets if a provider's settings say that it may.
+func codexSockets(t *testing.T, modules, home, url, model string) string {
+	t.Helper()
+	return codexWith(t, modules, home, url, model, "supports_websockets = true\n")
+}
+
+// codexWith asks Codex with more settings of the provider.
+func codexWith(t *testing.T, modules, home, url, model, more string) string {
+	t.Helper()
 	exe := binary(t, filepath.Join(modules, "@openai", "codex-*", "vendor", "*", "bin", "codex*"))
-	settings := shown(t, "Codex", "~/.codex/config.toml", url, model)
+	settings := shown(t, "Codex", "~/.codex/config.toml", url, model) + more
 	if err := os.WriteFile(filepath.Join(home, "config.toml"), []byte(settings), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -17,6 +17,9 @@
 // some hundred megabytes are installed for that, so only CALLGATE_CLIENT_AGENTS=1, which
 // "make clients" sets, has it done.
 //
+// TestWebSockets asks for responses over WebSockets with OpenAI's SDKs for Python, Node and Go and
+// with their Agents SDKs, and holds all events to the SDK's own types; TestAgents has Codex do so too.
+//
 // TestQuickstart and TestPages do what docs/quickstart.md and docs/clients.md say, word by word, in
 // empty directories; TestApps does so with aider, Continue's command line, Open WebUI's server and
 // LibreChat's schema, which CALLGATE_CLIENT_AGENTS=1 installs too.

@@ -23,6 +23,7 @@ type config struct {
 	Parsers   map[string]any            `json:"parsers"`
 	// ToolServers are those whose tools the gateway runs.
 	ToolServers map[string]any `json:"tool_servers,omitempty"`
+	Keys        []any          `json:"keys,omitempty"` // without them everybody may ask
 	Admin       any            `json:"admin"`
 }
 
