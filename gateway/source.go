@@ -1,5 +1,7 @@
 package gateway
 
+import "strings"
+
 // Source is a request in another protocol than chat completions.
 type Source struct {
 	Protocol string // "responses" or "messages"
@@ -16,19 +18,41 @@ type Source struct {
 	// Foreign is why no upstream can take the request that does not speak the protocol; nil if
 	// any can.
 	Foreign *Error
-	// Hosted says that the request offers tools that the upstream runs itself, such as a web search, which the
-	// chat completion does not have.
-	Hosted bool
+	// Hosted are the tools that the request offers and the upstream runs itself, which the chat completion
+	// does not have.
+	Hosted Hosted
 	sent   bool
+}
+
+// Hosted says what there is of tools that an upstream runs itself.
+type Hosted struct {
+	Any  bool
+	Acts bool // some may do more than look something up
+}
+
+// Add notes a tool of a type.
+func (h *Hosted) Add(kind string) {
+	h.Any = true
+	for _, prefix := range [...]string{"web_search", "web_fetch", "file_search", "tool_search"} {
+		if strings.HasPrefix(kind, prefix) {
+			return
+		}
+	}
+	h.Acts = true
 }
 
 // Sent reports whether the latest upstream that was asked has got Body, and not a chat completion: what
 // that leaves out is not left out then.
 func (s *Source) Sent() bool { return s.sent }
 
-// HasHosted reports whether the latest upstream that was asked may have run tools of which the chat completion
-// knows nothing.
-func (r *Request) HasHosted() bool { return r.Source != nil && r.Source.sent && r.Source.Hosted }
+// MayHaveRun says which tools the latest upstream that was asked may have run of which the chat completion knows
+// nothing.
+func (r *Request) MayHaveRun() Hosted {
+	if r.Source == nil || !r.Source.sent {
+		return Hosted{}
+	}
+	return r.Source.Hosted
+}
 
 // Foreign is what a provider answers that does not send [Request.Native]: why no upstream can
 // take the request as a chat completion; nil if any can.

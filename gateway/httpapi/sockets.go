@@ -27,15 +27,22 @@ type sockets struct {
 
 // route adds the path.
 func (s *sockets) route(to *echo.Echo) {
-	to.GET(responsesPath, s.accept, errorsAs(responses.Form), s.samePage, s.access.sameSite, s.access.authenticate)
+	to.GET(responsesPath, s.accept, errorsAs(responses.Form), upgrades, s.samePage, s.access.sameSite, s.access.authenticate)
+}
+
+// upgrades lets a handshake through. Any other GET has no place here.
+func upgrades(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		if !strings.EqualFold(c.Request().Header.Get("Upgrade"), "websocket") {
+			c.Response().Header().Set("allow", http.MethodPost)
+			return echo.ErrMethodNotAllowed
+		}
+		return next(c)
+	}
 }
 
 // accept takes a connection over.
 func (s *sockets) accept(c echo.Context) error {
-	if !strings.EqualFold(c.Request().Header.Get("Upgrade"), "websocket") {
-		c.Response().Header().Set("allow", http.MethodPost)
-		return echo.ErrMethodNotAllowed
-	}
 	err := s.to.Accept(c.Response(), c.Request(), s.settings)
 	if errors.Is(err, socket.ErrBusy) {
 		return &gateway.Error{Kind: gateway.Overloaded, Code: "too_many_connections", RetryAfter: time.Second,

@@ -25,7 +25,7 @@ type Front struct {
 	foreign    *gateway.Error
 	source     *gateway.Source
 	warnings   []string
-	hosted     bool
+	hosted     gateway.Hosted
 	shown      thinking
 	stream     bool
 	model      string

@@ -11,7 +11,7 @@ import (
 type remarks struct {
 	warnings []string
 	foreign  *gateway.Error // why an upstream cannot take it that does not speak the Messages API; nil if any can
-	hosted   bool           // it offers tools that Anthropic runs
+	hosted   gateway.Hosted // tools that Anthropic runs
 }
 
 // maxNamed is how long a name may be in a warning that comes from the client.

@@ -26,7 +26,7 @@ func (t *toolbox) readServers(list value) error {
 		case !isObject(v) || name == "":
 			return invalid(place+".name", "%s.name is missing: name one of the gateway's tool servers.", place)
 		case !t.serves:
-			t.remarks.hosted = true
+			t.remarks.hosted.Add("mcp")
 			t.remarks.dropped("mcp_servers")
 			return nil
 		case url != "" && url != ownURL:
@@ -61,7 +61,7 @@ func (t *toolbox) toolset(place string, m map[string]value) error {
 	name := text(m["mcp_server_name"])
 	at := slices.IndexFunc(t.servers, func(s server) bool { return s.name == name })
 	if at < 0 { // Anthropic runs it, or nobody
-		t.remarks.hosted = true
+		t.remarks.hosted.Add("mcp")
 		t.remarks.dropped("tools.mcp_toolset")
 		return nil
 	}

@@ -63,7 +63,7 @@ func (t *toolbox) tool(place string, v value) error {
 		return t.toolset(place, m)
 	}
 	if isServerRun(kind) {
-		t.remarks.hosted = true
+		t.remarks.hosted.Add(kind)
 		t.remarks.dropped("tools." + kind)
 		return nil
 	}
@@ -82,7 +82,7 @@ func (t *toolbox) tool(place string, v value) error {
 		return t.custom(place, v, m)
 	}
 	t.remarks.needsOwn(invalid(place+".type", "%s has the type %q, which this model's API does not have.", place, gateway.ExcerptOf(kind, 40)))
-	t.remarks.hosted = true
+	t.remarks.hosted.Add(kind)
 	t.remarks.dropped("tools.other")
 	return nil
 }

@@ -9,7 +9,7 @@ import (
 type remarks struct {
 	warnings []string
 	foreign  *gateway.Error // why no upstream can take it that does not speak the Responses API; nil if any can
-	hosted   bool           // it offers tools that OpenAI runs
+	hosted   gateway.Hosted // tools that OpenAI runs
 }
 
 // needsOwn notes what only an upstream of the Responses API can take.
@@ -21,7 +21,7 @@ func (m *remarks) needsOwn(e *gateway.Error) {
 
 // dropTool notes a tool that OpenAI runs, and that a chat completion has no form for.
 func (m *remarks) dropTool(kind string) {
-	m.hosted = true
+	m.hosted.Add(kind)
 	m.warn("tool_dropped", kind)
 }
 

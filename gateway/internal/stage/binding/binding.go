@@ -114,7 +114,7 @@ type heeded struct {
 const maxHeld = 8 << 20
 
 func (s *heeded) Frame(f *wire.Frame, next gateway.Sink) error {
-	s.holds = s.holds && !s.outcome.HasCall() && !s.attempt.Sent.HasHosted() && !f.Whole && s.held.Bytes <= maxHeld && !s.held.Full
+	s.holds = s.holds && !s.outcome.HasCall() && !s.attempt.Sent.MayHaveRun().Any && !f.Whole && s.held.Bytes <= maxHeld && !s.held.Full
 	if !s.holds {
 		s.held.Release(next)
 		next.Put(f)
@@ -147,7 +147,7 @@ func (s *heeded) ignored() bool {
 	case o.WasCut():
 		return false
 	case !o.HasCall():
-		return choice.Tool != "" || !s.attempt.Sent.HasHosted() // which may have been called
+		return choice.Tool != "" || !s.attempt.Sent.MayHaveRun().Any // which may have been called
 	}
 	return s.names && len(o.Called) > 0 && choice.Tool != "" && !slices.Contains(o.Called, choice.Tool)
 }

@@ -100,10 +100,11 @@ type stage struct {
 	held    gateway.Held
 }
 
-// isBlind reports whether the upstream may have run tools itself, where no tool is demanded by its name: the guard does
-// not see what they did.
+// isBlind reports whether the upstream may have run tools itself that the guard does not see, and it matters what they
+// did: where they may act, or where any call was demanded. Where a tool is demanded by its name it does not.
 func (s *stage) isBlind() bool {
-	return s.attempt.Demanded == nil && s.attempt.Notes.Choice.Tool == "" && s.attempt.Sent.HasHosted()
+	choice, ran := s.attempt.Notes.Choice, s.attempt.Sent.MayHaveRun()
+	return s.attempt.Demanded == nil && choice.Tool == "" && (ran.Acts || ran.Any && choice.Required)
 }
 
 func (s *stage) Frame(f *wire.Frame, next gateway.Sink) error {
