@@ -50,7 +50,7 @@ func (a *access) sameSite(next echo.HandlerFunc) echo.HandlerFunc {
 		if a.asksKey() {
 			return next(c)
 		}
-		if err := a.protection.Check(c.Request()); err != nil {
+		if err := a.protection.Check(acting(c.Request())); err != nil {
 			return &gateway.Error{Kind: gateway.Forbidden, Err: err,
 				Message: "No API keys are configured, so requests from web pages of other sites are refused."}
 		}
@@ -60,4 +60,15 @@ func (a *access) sameSite(next echo.HandlerFunc) echo.HandlerFunc {
 		}
 		return next(c)
 	}
+}
+
+// acting is a request as it is to be judged. A GET only reads, and is let through: but a WebSocket begins
+// with one too, and browsers let any page open it.
+func acting(r *http.Request) *http.Request {
+	if !isHandshake(r) {
+		return r
+	}
+	r = r.WithContext(r.Context())
+	r.Method = http.MethodPost
+	return r
 }

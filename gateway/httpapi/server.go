@@ -139,8 +139,7 @@ func New(cfg Config) (*Server, error) {
 	r.route(s.echo, cfg.Passthrough)
 	models{cfg.Gateway}.route(s.echo, a)
 	routeMessages(s.echo, x, &counter{cfg.Gateway, a, w})
-	parsers := newParsers(cfg.State, responses.Options{Sealer: cfg.Sealer, Limits: cfg.Limits})
-	routeResponses(s.echo, x, parsers)
+	routeResponses(s.echo, x, newParsers(cfg.State, responses.Options{Sealer: cfg.Sealer, Limits: cfg.Limits}))
 	if cfg.Sockets != nil {
 		(&sockets{cfg.Sockets, a, socket.Settings{Path: responsesPath, MaxMessage: cfg.MaxBody, Memory: cfg.Memory, Begin: newSession(cfg.Memory)}}).route(s.echo)
 	}

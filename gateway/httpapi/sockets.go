@@ -27,13 +27,18 @@ type sockets struct {
 
 // route adds the path.
 func (s *sockets) route(to *echo.Echo) {
-	to.GET(responsesPath, s.accept, errorsAs(responses.Form), upgrades, s.samePage, s.access.sameSite, s.access.authenticate)
+	to.GET(responsesPath, s.accept, s.access.middleware(errorsAs(responses.Form), upgrades)...)
+}
+
+// isHandshake reports whether a request asks for a WebSocket.
+func isHandshake(r *http.Request) bool {
+	return strings.EqualFold(r.Header.Get("Upgrade"), "websocket")
 }
 
 // upgrades lets a handshake through. Any other GET has no place here.
 func upgrades(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
-		if !strings.EqualFold(c.Request().Header.Get("Upgrade"), "websocket") {
+		if !isHandshake(c.Request()) {
 			c.Response().Header().Set("allow", http.MethodPost)
 			return echo.ErrMethodNotAllowed
 		}
@@ -49,22 +54,6 @@ func (s *sockets) accept(c echo.Context) error {
 			Message: "This gateway takes no more WebSockets at the moment: ask by POST " + responsesPath + ", or try again later."}
 	}
 	return nil // what was wrong with the handshake has been said
-}
-
-// samePage keeps pages of other sites away from a gateway without keys: browsers let any page open a
-// WebSocket, and sameSite lets a GET through, which a handshake is.
-func (s *sockets) samePage(next echo.HandlerFunc) echo.HandlerFunc {
-	return func(c echo.Context) error {
-		if s.access.asksKey() {
-			return next(c)
-		}
-		asks := c.Request().WithContext(c.Request().Context())
-		asks.Method = http.MethodPost
-		if err := s.access.protection.Check(asks); err != nil {
-			return &gateway.Error{Kind: gateway.Forbidden, Param: "origin", Err: err, Message: "No API keys are configured, so WebSockets of web pages of other sites are refused."}
-		}
-		return next(c)
-	}
 }
 
 // newSession begins what a connection remembers.

@@ -2,6 +2,7 @@ package socket
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"sync"
 	"time"
@@ -124,7 +125,7 @@ func (c *connection) take(m *message) {
 		}
 	case many:
 		m.room.Close()
-		c.refuse(m, http.StatusTooManyRequests, "too_many_turns", "", "This WebSocket has as many requests under way as it may have (16): wait for answers.")
+		c.refuse(m, http.StatusTooManyRequests, "too_many_turns", "", fmt.Sprintf("This WebSocket has as many requests under way as it may have (%d): wait for answers.", maxTurns))
 	default:
 		c.work.Go(func() {
 			defer c.over(m, over)

@@ -72,7 +72,7 @@ func (p parts) readThoughts(place string, m map[string]value, to *blocks) error 
 			at := fmt.Sprintf("%s.thinking_blocks[%d]", place, i)
 			return invalid(at, "%s is no block of the type thinking or redacted_thinking.", at)
 		}
-		if isSealedBlock(text(get(v, "type")), v) {
+		if isSealedBlock(v) {
 			p.warnings.drop("messages.thinking")
 			return nil
 		}

@@ -85,7 +85,7 @@ func withoutSeals(messages value) (out value, inLoop, changed bool) {
 		_ = elements(content, func(_ int, b value) error {
 			kind := text(get(b, "type"))
 			talks = talks || kind == "text" && text(get(m, "role")) == "user"
-			if isSealedBlock(kind, b) {
+			if isSealedBlock(b) {
 				removed = true
 				return nil
 			}
@@ -111,7 +111,7 @@ func withoutSeals(messages value) (out value, inLoop, changed bool) {
 func hasSeals(messages value) (found bool) {
 	_ = elements(messages, func(_ int, m value) error {
 		return elements(get(m, "content"), func(_ int, b value) error {
-			if isSealedBlock(text(get(b, "type")), b) {
+			if isSealedBlock(b) {
 				found = true
 				return errFound
 			}
@@ -125,8 +125,8 @@ func hasSeals(messages value) (found bool) {
 var errFound = errors.New("found")
 
 // isSealedBlock reports whether a block is a thought that the gateway has sealed, or what it holds of another provider's.
-func isSealedBlock(kind string, b value) bool {
-	switch kind {
+func isSealedBlock(b value) bool {
+	switch text(get(b, "type")) {
 	case "thinking":
 		return isSealed(text(get(b, "signature")))
 	case "redacted_thinking":

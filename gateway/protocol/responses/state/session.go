@@ -79,15 +79,15 @@ func (s *Session) keep(tenant, id string, items []store.Item) error {
 		size += i.Size()
 	}
 	room := s.memory.Claim()
+	if err := room.Grow(int64(size)); err != nil {
+		room.Close()
+		return &responses.NotStoredError{Why: "memory", Err: err}
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.kept) == maxRemembered {
 		s.kept[0].room.Close()
 		s.kept = slices.Delete(s.kept, 0, 1)
-	}
-	if err := room.Grow(int64(size)); err != nil {
-		room.Close()
-		return &responses.NotStoredError{Why: "memory", Err: err}
 	}
 	s.kept = append(s.kept, remembered{tenant, id, items, room})
 	return nil
