@@ -104,6 +104,9 @@ func tellRates(err error, r *gateway.RateLimits) {
 // soon is how long a client is told to wait for a place among the requests that run.
 const soon = time.Second
 
+// shorter is what helps against a hold that is too large: it is for the prompt, and for the longest answer.
+const shorter = "Make it shorter, or lower its max_tokens."
+
 // refusal is the error of a request that a limit has no room for.
 func refusal(v *limit.Verdict, hold limit.Amount) *gateway.Error {
 	st := v.Refusal
@@ -122,18 +125,23 @@ func refusal(v *limit.Verdict, hold limit.Amount) *gateway.Error {
 		e.Message = fmt.Sprintf("The limit of %s (%s) is reached. Try again when one of them has ended.", l.Of(), whose)
 	case l.Kind == limit.Tokens && st.Never():
 		e.Kind = gateway.BudgetSpent
-		e.Message = fmt.Sprintf("The request is too large for the limit of %s (%s): it may use about %d. Make it shorter.", l.Of(), whose, hold.Tokens)
+		e.Message = fmt.Sprintf("The request is too large for the limit of %s (%s): it may use about %d. %s", l.Of(), whose, hold.Tokens, shorter)
 	case l.Kind == limit.Tokens:
 		e.Kind = gateway.TokenLimit
 		e.Message = fmt.Sprintf("The limit of %s (%s) is reached: %d are left, and the request may use about %d. Try again in %s.", l.Of(), whose, st.Remaining, hold.Tokens, wait(st.Wait))
 	default:
 		e.Kind, e.RetryAfter = gateway.BudgetSpent, 0
 		used, left, want := strconv.FormatInt(st.Used, 10), strconv.FormatInt(st.Remaining, 10), strconv.FormatInt(hold.Tokens, 10)
+		large := hold.Tokens > l.Max
 		if l.Kind == limit.Money {
 			used, left, want = limit.Dollars(st.Used)+" USD", limit.Dollars(st.Remaining)+" USD", limit.Dollars(hold.Nano)+" USD"
+			large = hold.Nano > l.Max
 		}
 		e.Message = fmt.Sprintf("The budget of %s (%s) has no room: %s are used or held, %s are left, and the request may use about %s.", l.Of(), whose, used, left, want)
-		if st.Reset > 0 {
+		switch {
+		case large: // a new window would not help
+			e.Message += " That is more than all of it. " + shorter
+		case st.Reset > 0:
 			e.Message += fmt.Sprintf(" It begins anew at %s.", time.Now().Add(st.Reset).UTC().Round(time.Second).Format(time.RFC3339))
 		}
 	}

@@ -163,6 +163,24 @@ func TestLimitBudget(t *testing.T) {
 	}
 }
 
+// TestLimitTooLarge holds what a request is told that no window of its budget has room for: when the next one begins would
+// send it away until then, to be refused once more.
+func TestLimitTooLarge(t *testing.T) {
+	t.Parallel()
+	base, asked := usages(t)
+	for one, budget := range map[string]string{"{usd: 0.0001, per: month}": "0.0001 USD per month", "{usd: 0.0001, per: total}": "0.0001 USD per total", "{tokens: 50, per: day}": "50 tokens per day"} {
+		g := serve(t, limited(base, one, "assume_price: {input: 1, output: 3}\n"))
+		r := g.chat(`{"model":"m","max_tokens":100,"messages":[{"role":"user","content":"hello"}]}`)
+		if r.status != http.StatusTooManyRequests || !strings.Contains(r.body, "The budget of "+budget+" (all) has no room: ") ||
+			!strings.Contains(r.body, " That is more than all of it. Make it shorter, or lower its max_tokens.") || strings.Contains(r.body, "begins anew") {
+			t.Errorf("%s: got status %d, %s, want that it is too large, and what to lower", one, r.status, r.body)
+		}
+	}
+	if n := asked.Load(); n != 0 {
+		t.Errorf("got %d requests at the upstream, want none", n)
+	}
+}
+
 // TestLimitStreams holds that streams are counted by the usage that the upstream is asked for, which a
 // client that has not asked does not see.
 func TestLimitStreams(t *testing.T) {
