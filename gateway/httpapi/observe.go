@@ -17,6 +17,7 @@ import (
 	"github.com/callgate/callgate/gateway/observe"
 	"github.com/callgate/callgate/gateway/protocol"
 	"github.com/callgate/callgate/gateway/protocol/chat"
+	"github.com/callgate/callgate/gateway/socket"
 	"github.com/callgate/callgate/internal/randtext"
 )
 
@@ -200,6 +201,9 @@ func (rec *record) attrs(attrs []slog.Attr, c echo.Context, took time.Duration) 
 		slog.Duration("took", took),
 		slog.Int64("bytes", c.Response().Size),
 	)
+	if over := socket.Connection(c.Request().Context()); over != "" {
+		attrs = append(attrs, slog.String("connection", over))
+	}
 	if name := cmp.Or(tenantOf(c), rec.key); name != "" {
 		attrs = append(attrs, slog.String("key", name))
 	}

@@ -82,11 +82,14 @@ func (x *exchange) silent() *exchange {
 	return &other
 }
 
-// silence answers each chat with nothing.
+// silence answers each chat with nothing, if the client may ask for the model.
 type silence struct{ Chatter }
 
 // Chat implements Chatter.
-func (silence) Chat(context.Context, *gateway.Request) (*gateway.Response, error) {
+func (silence) Chat(_ context.Context, r *gateway.Request) (*gateway.Response, error) {
+	if err := r.From.Client.CheckModel(r.Model); err != nil {
+		return nil, err
+	}
 	return &gateway.Response{Reply: new(nothing), Summary: &gateway.Summary{}}, nil
 }
 

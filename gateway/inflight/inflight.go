@@ -42,6 +42,7 @@ const (
 	largest   = 2  // a request has at most this part of the budget: a half
 	small     = 64 // one with less than this part is small, and may take the last of it
 	forAnyOne = 4  // all but this part is for any request
+	lasting   = 8  // what outlives its request has at most this part, all of it together
 )
 
 // Budget is the memory for all requests in progress, in bytes. It is safe for concurrent use.
@@ -49,6 +50,7 @@ const (
 type Budget struct {
 	limit   atomic.Int64
 	taken   atomic.Int64
+	lasting atomic.Int64 // of what is taken
 	refused atomic.Int64
 }
 
@@ -97,6 +99,28 @@ func (b *Budget) Claim() *Claim {
 	return &Claim{budget: b}
 }
 
+// Lasting begins the claim of what outlives its request, such as what a connection remembers. All such
+// claims together get a part of the budget: what rests must not keep requests out.
+func (b *Budget) Lasting() *Claim {
+	if b == nil {
+		return nil
+	}
+	return &Claim{budget: b, lasting: true}
+}
+
+// takeLasting is take for what outlives its request.
+func (b *Budget) takeLasting(n, total int64) error {
+	if b.lasting.Add(n) > b.limit.Load()/lasting {
+		b.lasting.Add(-n)
+		return ErrSpent
+	}
+	err := b.take(n, total)
+	if err != nil {
+		b.lasting.Add(-n)
+	}
+	return err
+}
+
 // take takes n bytes for a request that then has total.
 func (b *Budget) take(n, total int64) error {
 	limit := b.limit.Load()
@@ -120,8 +144,9 @@ func (b *Budget) take(n, total int64) error {
 // Claim is what a request, or an attempt of it, has of a budget. It is safe for concurrent use.
 // A nil one has no bound.
 type Claim struct {
-	budget *Budget
-	parent *Claim // nil: it is the request's
+	budget  *Budget
+	parent  *Claim // nil: it is the request's
+	lasting bool   // it outlives its request, and has no parent
 
 	mu     sync.Mutex
 	taken  int64 // those of its parts among them
@@ -152,12 +177,20 @@ func (c *Claim) Grow(n int64) error {
 		if err := c.parent.Grow(n); err != nil {
 			return err
 		}
-	} else if err := c.budget.take(n, c.taken+n); err != nil {
+	} else if err := c.take(n); err != nil {
 		c.budget.refused.Add(1)
 		return err
 	}
 	c.taken += n
 	return nil
+}
+
+// take takes n bytes of the budget. The claim is locked.
+func (c *Claim) take(n int64) error {
+	if c.lasting {
+		return c.budget.takeLasting(n, c.taken+n)
+	}
+	return c.budget.take(n, c.taken+n)
 }
 
 // Shrink gives n bytes back, and no more than were taken.
@@ -189,6 +222,9 @@ func (c *Claim) give(n int64) {
 		return
 	}
 	c.budget.taken.Add(-n)
+	if c.lasting {
+		c.budget.lasting.Add(-n)
+	}
 }
 
 // Move gives all that is taken to a claim of its own, which outlives this one; who calls it
@@ -199,7 +235,7 @@ func (c *Claim) Move() *Claim {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	own := &Claim{budget: c.budget, parent: c.parent, taken: c.taken}
+	own := &Claim{budget: c.budget, parent: c.parent, lasting: c.lasting, taken: c.taken}
 	c.taken = 0
 	return own
 }

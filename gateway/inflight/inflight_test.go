@@ -126,3 +126,29 @@ func TestConcurrent(t *testing.T) {
 		t.Fatalf("got %d bytes taken, want 0", b.Stats().Taken)
 	}
 }
+
+// TestLasting holds that what outlives requests gets an eighth of a budget together, and gives it back.
+func TestLasting(t *testing.T) {
+	t.Parallel()
+	b := inflight.New(8000)
+	claims := []*inflight.Claim{b.Lasting(), b.Lasting()}
+	for i, want := range []error{nil, inflight.ErrSpent} {
+		if err := claims[i].Grow(600); !errors.Is(err, want) {
+			t.Errorf("claim %d: got %v, want %v", i, err, want)
+		}
+	}
+	if err := claims[1].Grow(400); err != nil {
+		t.Errorf("got %v within the part", err)
+	}
+	if r := b.Claim(); r.Grow(4000) != nil {
+		t.Error("what lasts keeps a request out")
+	} else {
+		r.Close()
+	}
+	for _, c := range claims {
+		c.Close()
+	}
+	if err := b.Lasting().Grow(1000); err != nil || b.Stats().Taken != 1000 {
+		t.Errorf("got %v and %+v after the end of the others", err, b.Stats())
+	}
+}

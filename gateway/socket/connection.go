@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/coder/websocket"
@@ -23,6 +24,8 @@ type connection struct {
 	ctx       context.Context //nolint:containedctx // that of all its requests
 	cancel    context.CancelFunc
 	work      sync.WaitGroup // of turns
+	heard     atomic.Int64   // how often something has come from the client
+	writing   atomic.Int32   // events that are on their way out
 
 	mu      sync.Mutex
 	lanes   map[string]chan struct{} // by stream_id: closed when the latest turn is over
@@ -67,29 +70,43 @@ func (c *connection) serve() {
 	_ = c.ws.CloseNow()
 }
 
-// ping asks now and then whether the client is still there.
+// ping asks now and then whether the client is still there. While a message comes or an event goes out no
+// ping is sent: it would wait for the end of that, its answer as well, and reads and writes have bounds of
+// their own.
 func (c *connection) ping() {
-	tick := time.NewTicker(pingEvery)
+	tick := time.NewTicker(c.of.ping)
 	defer tick.Stop()
-	for {
+	for heard := int64(0); ; {
 		select {
 		case <-tick.C:
-			ctx, done := context.WithTimeout(c.ctx, pongTime)
-			err := c.ws.Ping(ctx)
-			done()
-			if err != nil {
-				c.cancel()
-				return
-			}
 		case <-c.ctx.Done():
+			return
+		}
+		before := heard
+		if heard = c.heard.Load(); heard != before || c.writing.Load() > 0 {
+			continue
+		}
+		ctx, done := context.WithTimeout(c.ctx, c.of.stall)
+		err := c.ws.Ping(ctx)
+		done()
+		if err != nil && c.heard.Load() == heard && c.writing.Load() == 0 {
+			c.cancel()
 			return
 		}
 	}
 }
 
-// say sends an event.
+// say sends an event. A client that takes less than a kilobyte a second for the time of a stall has left.
 func (c *connection) say(event []byte) error {
-	return c.ws.Write(c.ctx, websocket.MessageText, event)
+	c.writing.Add(1)
+	defer c.writing.Add(-1)
+	ctx, done := context.WithTimeout(c.ctx, c.of.stall+time.Duration(len(event))*time.Millisecond)
+	defer done()
+	err := c.ws.Write(ctx, websocket.MessageText, event)
+	if err != nil {
+		c.cancel() // no event comes behind one that is lost
+	}
+	return err
 }
 
 // refuse says why a message is not answered.
@@ -121,7 +138,9 @@ func (c *connection) take(m *message) {
 	case leaving != nil:
 		m.room.Close()
 		if leaving.event != nil {
-			_ = c.say(m.inLane(leaving.event))
+			c.turnDown(m.inLane(leaving.event))
+		} else {
+			c.of.log.Info("message of a WebSocket dropped", "connection", c.id, "why", leaving.reason)
 		}
 	case many:
 		m.room.Close()

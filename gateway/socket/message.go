@@ -75,6 +75,7 @@ func (c *connection) readAll(from io.Reader, room *inflight.Claim) ([]byte, erro
 		n, err := from.Read(text[len(text):cap(text)])
 		text = text[:len(text)+n]
 		stalled.Reset(c.of.stall)
+		c.heard.Add(1)
 		switch {
 		case int64(len(text)) > c.settings.MaxMessage:
 			c.refuse(nil, http.StatusRequestEntityTooLarge, "request_too_large", "", fmt.Sprintf("The message is larger than %d bytes (limits.body).", c.settings.MaxMessage))

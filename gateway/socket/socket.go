@@ -19,8 +19,7 @@ const (
 	maxAge         = time.Hour
 	maxTurns       = 16 // of a connection, that run or wait for those before them
 	pingEvery      = 30 * time.Second
-	pongTime       = time.Minute
-	stallTime      = time.Minute // how long nothing may come of a message that has begun
+	stallTime      = time.Minute // how long nothing may come of a message that has begun, or of the answer to a ping
 )
 
 // Settings are those of a connection.
@@ -42,16 +41,18 @@ type Sockets struct {
 	log     *slog.Logger
 	age     time.Duration // of a connection, at most
 	stall   time.Duration
+	ping    time.Duration // how often a client that says nothing is asked whether it is there
 
 	mu      sync.Mutex
 	open    map[*connection]struct{}
+	taken   int // connections that are open, and handshakes
 	closing bool
 	work    sync.WaitGroup
 }
 
 // New returns Sockets whose messages h answers.
 func New(h http.Handler, log *slog.Logger) *Sockets {
-	return &Sockets{handler: h, log: log, age: maxAge, stall: stallTime, open: map[*connection]struct{}{}}
+	return &Sockets{handler: h, log: log, age: maxAge, stall: stallTime, ping: pingEvery, open: map[*connection]struct{}{}}
 }
 
 // Open is how many connections there are.
@@ -69,8 +70,9 @@ var ErrBusy = errors.New("no more WebSockets are taken at the moment")
 // what is wrong with the handshake. Whether the request's page may ask is for the caller to check.
 func (s *Sockets) Accept(w http.ResponseWriter, r *http.Request, o Settings) error {
 	s.mu.Lock()
-	busy := s.closing || len(s.open) >= maxConnections
+	busy := s.closing || s.taken >= maxConnections
 	if !busy {
+		s.taken++
 		s.work.Add(1)
 	}
 	s.mu.Unlock()
@@ -79,16 +81,17 @@ func (s *Sockets) Accept(w http.ResponseWriter, r *http.Request, o Settings) err
 	}
 	ws, err := websocket.Accept(w, r, &websocket.AcceptOptions{InsecureSkipVerify: true})
 	if err != nil {
-		s.work.Done()
+		s.over(nil)
 		return err
 	}
 	ws.SetReadLimit(-1) // its messages are measured as they come
-	ctx, cancel := context.WithCancel(context.WithoutCancel(r.Context()))
+	id := w.Header().Get("X-Request-Id")
+	ctx, cancel := context.WithCancel(context.WithValue(context.WithoutCancel(r.Context()), idKey{}, id))
 	end := func() {}
 	if o.Begin != nil {
 		ctx, end = o.Begin(ctx)
 	}
-	c := &connection{ws: ws, of: s, id: w.Header().Get("X-Request-Id"), handshake: r, settings: o, ctx: ctx, cancel: cancel, lanes: map[string]chan struct{}{}}
+	c := &connection{ws: ws, of: s, id: id, handshake: r, settings: o, ctx: ctx, cancel: cancel, lanes: map[string]chan struct{}{}}
 	s.mu.Lock()
 	s.open[c] = struct{}{}
 	late := s.closing
@@ -97,14 +100,29 @@ func (s *Sockets) Accept(w http.ResponseWriter, r *http.Request, o Settings) err
 		c.leave(restarting)
 	}
 	go func() {
-		defer s.work.Done()
+		defer s.over(c)
 		c.serve()
 		end()
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		delete(s.open, c)
 	}()
 	return nil
+}
+
+// over notes that a connection has ended, or with nil that a handshake came to nothing.
+func (s *Sockets) over(c *connection) {
+	defer s.work.Done()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.taken--
+	delete(s.open, c)
+}
+
+type idKey struct{}
+
+// Connection is the id of the WebSocket that a request has come over: that of its handshake's request; ""
+// for one that has come by itself.
+func Connection(ctx context.Context) string {
+	id, _ := ctx.Value(idKey{}).(string)
+	return id
 }
 
 // Shutdown takes no more messages, ends each connection behind what it answers, and returns when all have

@@ -69,12 +69,13 @@ func (p *posted) Close() error {
 	return nil
 }
 
-// posting is the header of the handshake for a request: without what is the handshake's alone.
+// posting is the header of the handshake for a request: without what is the handshake's alone. Connection stays: it
+// may name more that is for one connection, which whoever asks an upstream leaves out.
 func posting(handshake http.Header) http.Header {
 	h := maps.Clone(handshake)
 	maps.DeleteFunc(h, func(name string, _ []string) bool {
 		switch name {
-		case "Connection", "Upgrade", "Content-Length", "Content-Encoding", "Transfer-Encoding", "Accept-Encoding", "X-Request-Id", "X-Stainless-Retry-Count",
+		case "Upgrade", "Content-Length", "Content-Encoding", "Transfer-Encoding", "Accept-Encoding", "X-Request-Id", "X-Stainless-Retry-Count",
 			"Cache-Control", "Pragma", // with which browsers, and Node, begin each WebSocket: it says nothing of stored answers
 			"Idempotency-Key", "X-Idempotency-Key": // else an upstream would take each request for the first one
 			return true

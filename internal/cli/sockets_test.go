@@ -188,11 +188,16 @@ func TestWebSocketHandshake(t *testing.T) {
 	closed.webSocket(t, http.StatusUnauthorized, "Authorization", "Bearer other")
 	ws := closed.webSocket(t, http.StatusSwitchingProtocols, "Authorization", "Bearer secret")
 	ws.final(`{"model":"up/m","input":"x"}`)
-	if e := ws.ask(`{"model":"up/other","input":"x"}`)[0]; e["status"] != 403.0 && e["status"] != 404.0 {
-		t.Errorf("got %v for a model that the key may not use", e)
+	for _, text := range []string{`{"model":"up/other","input":"x"}`, `{"model":"up/other","input":"x","generate":false}`} {
+		if e := ws.ask(text)[0]; e["status"] != 403.0 && e["status"] != 404.0 {
+			t.Errorf("%s: got %v for a model that the key may not use", text, e)
+		}
 	}
 	await(t, "the lines of the log", func() bool {
-		return strings.Count(closed.stderr.String(), `"path":"/v1/responses","status":200`) == 1 && strings.Contains(closed.stderr.String(), `"status":101`)
+		log := closed.stderr.String()
+		_, line, _ := strings.Cut(log, `"path":"/v1/responses","status":200`)
+		line, _, _ = strings.Cut(line, "\n")
+		return strings.Count(log, `"path":"/v1/responses","status":200`) == 1 && strings.Contains(log, `"status":101`) && strings.Contains(line, `"connection":"req_`)
 	})
 }
 

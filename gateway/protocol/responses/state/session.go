@@ -31,7 +31,8 @@ type remembered struct {
 // from their own.
 const maxRemembered = 8
 
-// NewSession begins a session, whose memory is that of requests in progress. Close ends it.
+// NewSession begins a session. Its memory is of that for requests in progress, of which sessions get a small
+// part. Close ends it.
 func NewSession(memory *inflight.Budget) *Session { return &Session{memory: memory} }
 
 // Close forgets all.
@@ -78,7 +79,7 @@ func (s *Session) keep(tenant, id string, items []store.Item) error {
 	for _, i := range items {
 		size += i.Size()
 	}
-	room := s.memory.Claim()
+	room := s.memory.Lasting()
 	if err := room.Grow(int64(size)); err != nil {
 		room.Close()
 		return &responses.NotStoredError{Why: "memory", Err: err}
