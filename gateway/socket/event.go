@@ -34,6 +34,16 @@ func failure(status int, body []byte) []byte {
 	return append(append(append(b, `,"error":`...), body...), '}')
 }
 
+// endsResponse reports whether an event is the last one of a response.
+func endsResponse(event []byte) bool {
+	switch string(wire.Find(event, wire.Span{End: len(event)}, "type").Of(event)) {
+	case `"response.completed"`, `"response.incomplete"`, `"response.failed"`, `"error"`:
+		return true
+	default:
+		return false
+	}
+}
+
 // kindOf is the type of an error, by its status.
 func kindOf(status int) string {
 	if status >= http.StatusInternalServerError {

@@ -186,8 +186,12 @@ func TestErrors(t *testing.T) {
 		case strings.Contains(string(body), "cut"):
 			streams(w, "data: {\"n\":1}\n\n")
 			panic(http.ErrAbortHandler)
+		case strings.Contains(string(body), "whole"):
+			streams(w, "data: {\"type\":\"response.completed\"}\n\n")
+			panic("defect")
 		}
 	})
+	const broken = `{"type":"error","status":500,"error":{"type":"server_error","code":"internal_error","param":null,"message":"The answer broke off."}}`
 	const none = `{"type":"error","status":500,"error":{"type":"server_error","code":"internal_error","param":null,"message":"The request has had no answer."},"headers":{}}`
 	longest := strings.Repeat("x", 256)
 	for _, row := range [][2]string{
@@ -196,6 +200,7 @@ func TestErrors(t *testing.T) {
 		{`{"type":"response.create","input":"page"}`, none},
 		{`{"type":"response.create","input":"nothing"}`, none},
 		{`{"type":"response.create","input":"cut"}`, `{"n":1,"headers":{}}`},
+		{`{"type":"response.create","input":"whole"}`, `{"type":"response.completed","headers":{}}`},
 		{`{"type":"response.create","background":true,"stream_id":"a"}`, `{"type":"error","status":400,"error":{"type":"invalid_request_error","code":"invalid_request","param":"background","message":"Over a WebSocket no response runs in the background: leave background out, or use POST /v1/responses."},"stream_id":"a"}`},
 		{`{"type":"response.cancel"}`, `{"type":"error","status":400,"error":{"type":"invalid_request_error","code":"invalid_request","param":"type","message":"The message's type is \"response.cancel\"; it must be \"response.create\"."}}`},
 		{`{"type":"response.create","stream_id":7}`, `{"type":"error","status":400,"error":{"type":"invalid_request_error","code":"invalid_request","param":"stream_id","message":"stream_id must be a string of at most 256 bytes."}}`},
@@ -205,6 +210,9 @@ func TestErrors(t *testing.T) {
 	} {
 		o.send(row[0])
 		o.wants(row[1])
+		if strings.Contains(row[0], "cut") {
+			o.wants(broken)
+		}
 	}
 	const noJSON = `{"type":"error","status":400,"error":{"type":"invalid_request_error","code":"invalid_request","param":null,"message":"The message is not a JSON object: send {\"type\": \"response.create\", …} as text."}}`
 	for _, text := range []string{"", "[]", `{"type":"response.create"`, `{"type":"response.create"}{}`, "null"} {

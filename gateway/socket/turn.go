@@ -40,7 +40,9 @@ func (c *connection) answer(m *message) {
 	t := &turn{to: c, message: m, header: http.Header{}}
 	defer t.end()
 	defer func() {
-		if p := recover(); p != nil && p != http.ErrAbortHandler { // with which a handler cuts an answer
+		p := recover()
+		t.cut = p != nil
+		if p != nil && p != http.ErrAbortHandler { // with which a handler cuts an answer
 			c.of.log.Error("panic in a request over a WebSocket", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
 		}
 	}()
@@ -113,6 +115,8 @@ type turn struct {
 	wrote   []byte // a block that is not whole yet, or a body that is no stream
 	said    []byte // by a comment of the gateway's
 	begun   bool   // an event went out
+	whole   bool   // the latest one is the last of a response
+	cut     bool   // the handler has broken off
 }
 
 // Header implements http.ResponseWriter.
@@ -174,6 +178,7 @@ func (t *turn) block(block []byte) error {
 
 // event sends an event.
 func (t *turn) event(data []byte) error {
+	t.whole = endsResponse(data)
 	data = t.message.inLane(data)
 	if len(t.said) > 0 {
 		data, t.said = with(data, "callgate", wire.AppendQuoted(nil, t.said)), t.said[:0]
@@ -185,9 +190,16 @@ func (t *turn) event(data []byte) error {
 	return t.to.say(data)
 }
 
-// end says what became of a request that has had no event.
+// end says what became of a request that has had no event, or not the last one: where HTTP ends the
+// connection a client would wait for ever.
 func (t *turn) end() {
-	if t.begun || t.to.ctx.Err() != nil {
+	switch {
+	case t.to.ctx.Err() != nil:
+		return
+	case t.begun:
+		if t.cut && !t.whole {
+			_ = t.event(refusal(http.StatusInternalServerError, "internal_error", "", "The answer broke off."))
+		}
 		return
 	}
 	var body []byte
