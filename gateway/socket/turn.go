@@ -190,8 +190,8 @@ func (t *turn) event(data []byte) error {
 	return t.to.say(data)
 }
 
-// end says what became of a request that has had no event, or not the last one: where HTTP ends the
-// connection a client would wait for ever.
+// end says what became of a request that has had no event, or not the last one: HTTP would end
+// the connection, which goes on here.
 func (t *turn) end() {
 	switch {
 	case t.to.ctx.Err() != nil:
