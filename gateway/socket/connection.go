@@ -74,7 +74,7 @@ func (c *connection) serve() {
 // ping is sent: it would wait for the end of that, its answer as well, and reads and writes have bounds of
 // their own.
 func (c *connection) ping() {
-	tick := time.NewTicker(c.of.ping)
+	tick := time.NewTicker(pingEvery)
 	defer tick.Stop()
 	for heard := int64(0); ; {
 		select {
@@ -96,17 +96,11 @@ func (c *connection) ping() {
 	}
 }
 
-// say sends an event. A client that takes less than a kilobyte a second for the time of a stall has left.
+// say sends an event. How long a client may take none of it is for the listener to bound.
 func (c *connection) say(event []byte) error {
 	c.writing.Add(1)
 	defer c.writing.Add(-1)
-	ctx, done := context.WithTimeout(c.ctx, c.of.stall+time.Duration(len(event))*time.Millisecond)
-	defer done()
-	err := c.ws.Write(ctx, websocket.MessageText, event)
-	if err != nil {
-		c.cancel() // no event comes behind one that is lost
-	}
-	return err
+	return c.ws.Write(c.ctx, websocket.MessageText, event)
 }
 
 // refuse says why a message is not answered.

@@ -41,7 +41,6 @@ type Sockets struct {
 	log     *slog.Logger
 	age     time.Duration // of a connection, at most
 	stall   time.Duration
-	ping    time.Duration // how often a client that says nothing is asked whether it is there
 
 	mu      sync.Mutex
 	open    map[*connection]struct{}
@@ -52,7 +51,7 @@ type Sockets struct {
 
 // New returns Sockets whose messages h answers.
 func New(h http.Handler, log *slog.Logger) *Sockets {
-	return &Sockets{handler: h, log: log, age: maxAge, stall: stallTime, ping: pingEvery, open: map[*connection]struct{}{}}
+	return &Sockets{handler: h, log: log, age: maxAge, stall: stallTime, open: map[*connection]struct{}{}}
 }
 
 // Open is how many connections there are.
