@@ -107,6 +107,23 @@ func TestMarkersTwice(t *testing.T) {
 	}
 }
 
+// TestStrayBytes writes what begins a marker in front of each marker of a turn and behind it: whatever is read,
+// it is the same in pieces as whole.
+func TestStrayBytes(t *testing.T) {
+	t.Parallel()
+	for _, c := range faultyTurns(t) {
+		t.Run(c.format.Name, func(t *testing.T) {
+			t.Parallel()
+			for _, m := range c.markers {
+				for _, stray := range []string{"<", "</", "<|", "[", "{"} {
+					c.read(t, c.text[:m[0]]+stray+c.text[m[0]:])
+					c.read(t, c.text[:m[1]]+stray+c.text[m[1]:])
+				}
+			}
+		})
+	}
+}
+
 // TestBeginningTwice writes the marker that a turn begins with twice: its calls are read, nothing leaks, and it
 // is said.
 func TestBeginningTwice(t *testing.T) {

@@ -70,13 +70,17 @@ func (p *parser) beginBody() bool {
 	_ = p.other.Reset(p.opts) // it takes any options
 	p.inner.Reset()
 	p.From, p.body, p.empty = p.At(), p.other, false
-	p.fed, p.left = p.fed[:0], 0
+	p.Keep, p.left = maxBehind, 0
 	return true
 }
 
+// endBody goes on behind a body, or where the other parser says that it ended.
+func (p *parser) endBody(where place) {
+	p.body, p.where, p.Keep = nil, where, 0
+}
+
 // readBody feeds the other parser what comes before the next marker, tags in one
-// piece: what it gives back at the end of its region, which it may know by the tag
-// behind it, is then still here.
+// piece.
 func (p *parser) readBody() bool {
 	b := p.Rest()
 	if b[0] == '<' {
@@ -86,7 +90,7 @@ func (p *parser) readBody() bool {
 		switch v := p.endsBody(b); {
 		case v == sdk.Yes:
 			p.finishBody(sdk.Stop)
-			p.body, p.where = nil, between
+			p.endBody(between)
 			return true
 		case v == sdk.Maybe && !p.Ended:
 			return false
@@ -95,7 +99,6 @@ func (p *parser) readBody() bool {
 	n := p.bodyEnd(b)
 	if n > 0 {
 		p.body.Feed(b[:n], &p.inner)
-		p.keepFed(b[:n])
 		p.Advance(n)
 		p.forward()
 	}
@@ -173,19 +176,13 @@ func (p *parser) valueGoesOn(behind []byte) sdk.Verdict {
 	return sdk.No
 }
 
-// maxFed is how much is kept of what a body was fed: a tag with a name.
-const maxFed = callobject.MaxName + 32
-
-func (p *parser) keepFed(b []byte) {
-	p.fed = append(p.fed, b...)
-	if n := len(p.fed) - maxFed; n > 0 {
-		p.fed = append(p.fed[:0], p.fed[n:]...)
-	}
-}
+// maxBehind is how much is kept of what a body was fed: a tag with a name, or what stands between a
+// body's end and what shows that it is the end.
+const maxBehind = callobject.MaxName + 32
 
 // leaveOut leaves the end of a header out that stands behind a name which the header has too.
 func (p *parser) leaveOut(b []byte) (done, wait bool) {
-	if p.msg.name == "" || !bytes.HasSuffix(p.fed, []byte(`<atem:invoke name="`+p.msg.name)) {
+	if p.msg.name == "" || !bytes.HasSuffix(p.Last(maxBehind), []byte(`<atem:invoke name="`+p.msg.name)) {
 		return false, false
 	}
 	switch markup.Match(b, messageTag) {
@@ -229,7 +226,8 @@ func (p *parser) forward() {
 			p.Out.Malformed(p.From+e.From, p.From+e.To+p.left)
 		case abi.End:
 			p.Return(p.From + e.To + p.left)
-			p.body, p.where, p.fresh = nil, inCall, true
+			p.endBody(inCall)
+			p.fresh = true
 		default: // a body holds no text of the answer
 		}
 	}

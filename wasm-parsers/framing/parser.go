@@ -29,7 +29,6 @@ type parser struct {
 	body   sdk.Parser // the other parser, while it reads
 	inner  sdk.Out    // what it says
 	alone  bool       // no header says that the body is a call
-	fed    []byte     // the last of what it was fed
 	left   int        // bytes of the body that were left out
 	opts   sdk.Options
 
@@ -41,7 +40,7 @@ type parser struct {
 func (p *parser) Reset(o sdk.Options) error {
 	*p = parser{
 		Region: p.Region, format: p.format, where: between, json: p.json, opts: o,
-		inner: p.inner, other: p.other, events: p.events, fed: p.fed[:0], brace: marker{does: endsHead},
+		inner: p.inner, other: p.other, events: p.events, brace: marker{does: endsHead},
 	}
 	p.Begin(p, o)
 	p.json.call.Init(p.keys, o.MaxDepth)

@@ -5,6 +5,8 @@ package region
 // Advance and leave the rest for later. Places are bytes of the region, counted from
 // its start.
 type Buffer struct {
+	Keep int // how many of the bytes that were read last Drop leaves for Return and Last
+
 	text []byte // mine, or what was fed, until Drop
 	mine []byte
 	used int // bytes at the front of text that were read
@@ -42,10 +44,16 @@ func (b *Buffer) AdvanceTo(rest []byte) { b.used = len(b.text) - len(rest) }
 // dropped.
 func (b *Buffer) Return(at int) { b.used = max(at-b.pos, 0) }
 
-// Drop forgets what was read, and keeps the rest. A parser calls it when it is done with
+// Last is the last n bytes that were read, or those of them that were not dropped. It is valid until
+// Append or Drop.
+func (b *Buffer) Last(n int) []byte { return b.text[max(b.used-n, 0):b.used] }
+
+// Drop forgets what was read but for the bytes to keep, and keeps the rest. A parser calls it when it is done with
 // what it was fed, so that the text is moved once for a piece and not for everything in it.
 func (b *Buffer) Drop() {
-	b.pos += b.used
-	b.mine = append(b.mine[:0], b.text[b.used:]...)
-	b.text, b.used = b.mine, 0
+	kept := min(b.Keep, b.used)
+	gone := b.used - kept
+	b.pos += gone
+	b.mine = append(b.mine[:0], b.text[gone:]...)
+	b.text, b.used = b.mine, kept
 }

@@ -36,3 +36,22 @@ func TestBuffer(t *testing.T) {
 		}
 	}
 }
+
+func TestBufferKeeps(t *testing.T) {
+	t.Parallel()
+	b := region.Buffer{Keep: 3}
+	b.Append([]byte("abcdef"))
+	b.Advance(5)
+	b.Drop()
+	b.Append([]byte("gh"))
+	if string(b.Rest()) != "fgh" || string(b.Last(9)) != "cde" || string(b.Last(2)) != "de" || b.At() != 5 || b.Fed() != 8 {
+		t.Errorf("rest %q behind %q at %d of %d, want \"fgh\" behind \"cde\" at 5 of 8", b.Rest(), b.Last(9), b.At(), b.Fed())
+	}
+	if b.Return(1); string(b.Rest()) != "cdefgh" || b.At() != 2 {
+		t.Errorf("what is given back is %q at %d, want \"cdefgh\" at 2", b.Rest(), b.At())
+	}
+	b.Keep = 0
+	if b.Drop(); len(b.Last(9)) != 0 || string(b.Rest()) != "cdefgh" {
+		t.Errorf("%q is kept in front of %q, want nothing in front of \"cdefgh\"", b.Last(9), b.Rest())
+	}
+}
