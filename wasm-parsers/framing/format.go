@@ -73,6 +73,7 @@ const (
 type message struct {
 	kind     kind
 	name, id string // of a call
+	broken   bool   // it calls, and what it calls cannot be read
 }
 
 // format is what tells one member of the family from another. Of the markers that

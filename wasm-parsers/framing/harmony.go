@@ -139,20 +139,21 @@ func recipientHead(rest []byte) sdk.Verdict {
 // channel behind the recipient, nothing gets into a name.
 func readHarmony(header []byte) message {
 	role, rest := harmonyRole(header)
+	if role == nil {
+		return message{kind: isContent, broken: bytes.Contains(header, []byte(recipient+functions))}
+	}
 	rest = lastChannel(rest)
 	channel := role
 	if _, after, found := bytes.Cut(rest, []byte(channelTag)); found {
 		channel = word(chars.SkipSpace(after))
 	}
-	if role != nil {
-		if name := harmonyCall(rest); validName(name) {
-			return message{kind: isCall, name: string(name)}
-		}
-		if bytes.HasPrefix(channel, []byte("analysis")) {
-			return message{kind: isReasoning}
-		}
+	if name := harmonyCall(rest); validName(name) {
+		return message{kind: isCall, name: string(name)}
 	}
-	return message{kind: isContent}
+	if bytes.HasPrefix(channel, []byte("analysis")) {
+		return message{kind: isReasoning}
+	}
+	return message{kind: isContent, broken: bytes.Contains(rest, []byte(recipient+functions))}
 }
 
 // harmonySaid is the text behind a channel whose <|message|> is missing, as the non-strict mode of

@@ -1,6 +1,8 @@
 package framing
 
 import (
+	"bytes"
+
 	"github.com/callgate/callgate/sdk"
 	"github.com/callgate/callgate/sdk/chars"
 	"github.com/callgate/callgate/wasm-parsers/internal/markup"
@@ -75,10 +77,14 @@ func (p *parser) dropAgain() bool {
 
 // endHeader ends the header at marker m. A message that ends there has no body.
 func (p *parser) endHeader(header []byte, m *marker) {
+	msg := p.read(header)
 	switch {
+	case msg.broken:
+		p.where = inBad
+		return
 	case m.does == endsHead:
 		p.Advance(len(m.text))
-		p.beginMessage(p.read(header))
+		p.beginMessage(msg)
 		if m == &p.brace {
 			p.Out.Repair("args_json")
 		} else {
@@ -87,12 +93,12 @@ func (p *parser) endHeader(header []byte, m *marker) {
 		return
 	case m.does == skips && p.headText:
 		p.headerText(header)
+	case m.does == skips && msg.name != "":
+		p.beginMessage(msg)
 	case m.does == skips:
-		if msg := p.read(header); msg.name != "" {
-			p.beginMessage(msg)
-		} else {
-			p.saidInHead(header, msg)
-		}
+		p.saidInHead(header, msg)
+	case m.does == nests && msg.name != "": // the marker between them is missing
+		p.Out.Repair("args_json")
 	}
 	p.act(m)
 }
@@ -118,8 +124,16 @@ func (p *parser) headerText(b []byte) {
 // cutHeader deals with a header in which the output ended. That of a call stays: it
 // is a call that was cut. Any other says nothing.
 func (p *parser) cutHeader(b []byte) bool {
-	switch {
-	case p.read(b).name != "":
+	whole := b
+	if i := bytes.LastIndexByte(b, '<'); i > 0 && bytes.IndexByte(b[i:], '>') < 0 { // half a marker
+		whole = b[:i]
+	}
+	switch msg := p.read(whole); {
+	case msg.name != "", msg.broken && p.Cut:
+		return false
+	case msg.broken:
+		p.AdvanceTo(nil)
+		p.where = inBad
 		return false
 	case p.headText, b[0] != '<':
 		p.headerText(b)

@@ -144,6 +144,9 @@ func (k *kimi) readTag(b []byte) sdk.Verdict {
 	case end < 0 && len(b) >= maxHeader:
 		return sdk.No
 	case end < 0 && k.Ended: // half a tag
+		if k.where != kimiCall {
+			k.From = at
+		}
 		k.half = opens && (bytes.HasPrefix(chars.SkipSpace(b[len(kimiOpen):]), []byte("call")) || k.where == kimiCall)
 		k.AdvanceTo(nil)
 		return sdk.Yes
@@ -183,6 +186,11 @@ func (k *kimi) open(name string, attributes []byte, at int) {
 			k.From = at
 		}
 		k.beginArg(attributes)
+	default:
+		if _, calls := attribute(attributes, "tool"); calls {
+			k.endCall()
+			k.From, k.where = at, kimiBad
+		}
 	}
 }
 
@@ -205,7 +213,7 @@ func (k *kimi) Over() {
 	case k.where == kimiCall && !k.Cut && !k.half && k.SeenAny(): // a tag alone is the beginning of a call
 		k.endCall()
 		k.End()
-	case (k.where == kimiOutside || k.where == kimiText) && (!k.Cut || !k.Began):
+	case (k.where == kimiOutside || k.where == kimiText) && !k.half:
 		k.End()
 	default:
 		k.Lose()

@@ -25,7 +25,7 @@ func Muse() sdk.Spec {
 			{messageTag, calls, between}, // without a header
 			{"<|eom|>", skips, anywhere},
 			{"<|eot|>", skips, anywhere},
-			{atemBlock, nests, between | inCall},
+			{atemBlock, nests, between | inHeader | inCall},
 			{"<atem:invoke ", nests, inCall},
 		},
 		read:   readMuse,

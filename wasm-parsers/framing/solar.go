@@ -66,7 +66,7 @@ func readSolar(header []byte) message {
 	id, name, found := bytes.Cut(bytes.TrimPrefix(header, []byte(solarCall)), []byte(solarName))
 	id, name = chars.TrimSpace(id), chars.TrimSpace(name)
 	if !found || !validName(name) {
-		return message{kind: isContent}
+		return message{kind: isContent, broken: len(id) > 0}
 	}
 	if len(id) > callobject.MaxName {
 		id = nil
