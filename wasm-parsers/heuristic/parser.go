@@ -38,6 +38,7 @@ type parser struct {
 	newline  bool    // the line of a form in brackets has ended
 	ticks    int     // backticks behind it
 	brackets int     // behind a list, which close nothing
+	closed   bool    // calls were written, with the end that follows them
 	calls    []*call // in the blocks' own memory: a region may hold very many
 	pos      int     // of the next byte in the region
 	sure     int     // end of the last part that a call may have
@@ -83,6 +84,10 @@ const maxBlocks = 16
 // giveBack says that the region holds no call. A block of code is for the gateway to
 // find, so what is in front of it is all that is given back.
 func (p *parser) giveBack(out *sdk.Out) {
+	if p.closed {
+		out.End(p.end)
+		return
+	}
 	to := max(p.sure, 1)
 	if p.labelled > 0 && p.fences {
 		to = min(to, p.labelled)
@@ -189,7 +194,7 @@ func (p *parser) readBehind(c byte, out *sdk.Out) (int, status) {
 		p.calls[len(p.calls)-1].Repaired = true
 		p.end = p.pos + 1
 		return 1, next
-	case c == '<', c == '[' && p.tagged():
+	case c == '<', c == '[' && (p.tagged() || p.isBare()):
 		return 1, p.readTail(c, out)
 	}
 	return 0, bad
@@ -228,11 +233,30 @@ var endTokens = [...]string{
 	"<|endoftext|>", "<|end_of_text|>", "<|eom|>", "<|eot|>", "<turn|>", "<｜end▁of▁sentence｜>",
 }
 
+// callEnds end a call in formats that write it as JSON between two markers. Servers drop the first one, and
+// the prompt holds it where it makes the model call.
+var callEnds = [...]string{
+	"</tool_call>", "</tool_calls>", "</function_call>", "</TOOLCALL>", "</longcat_tool_call>", "<|tool_call_end|>",
+	"<|tool_calls_end|>", "<|action_end|>", "<|tools_suffix|>", "<|/tool_call|>", endRequest, endTags, "[/TOOL_CALLS]",
+}
+
+// isBare reports whether the block is JSON without anything around it.
+func (p *parser) isBare() bool { return !p.fences && p.block.form&(object|array|wrapped) != 0 }
+
 // readTail reads a literal behind a block.
 func (p *parser) readTail(c byte, out *sdk.Out) status {
 	p.tail = append(p.tail, c)
 	tail := string(p.tail)
 	verdict := bad
+	for _, token := range callEnds {
+		if !p.isBare() || !strings.HasPrefix(token, tail) {
+			continue
+		}
+		if verdict = more; token == tail {
+			p.closeCalls(out)
+			return next
+		}
+	}
 	for _, token := range endTokens {
 		if token == tail {
 			p.tail = p.tail[:0]
@@ -249,6 +273,16 @@ func (p *parser) readTail(c byte, out *sdk.Out) status {
 		return more
 	}
 	return verdict
+}
+
+// closeCalls writes the calls in front of an end, which makes them sure: nothing has begun them.
+func (p *parser) closeCalls(out *sdk.Out) {
+	p.tail, p.end = p.tail[:0], p.pos+1
+	p.writeCalls(out)
+	if len(p.calls) > 0 {
+		out.Repair("stray_markup")
+	}
+	p.calls, p.closed = p.calls[:0], true
 }
 
 // answers reports whether the action says that an answer follows.
