@@ -253,6 +253,9 @@ func (c *Chain) Finish(ctx context.Context, reason abi.Reason) []abi.Event {
 		m.text.report.warn("reasoning_end_missing")
 	}
 	m.settle(true)
+	if m.sofar.unread && m.text.report.Calls > 0 { // alone it may be a text about calls
+		m.text.report.warn(brokenCall)
+	}
 	if len(m.tail) > 0 {
 		m.markup()
 		m.text.report.warn("end_token")
@@ -297,7 +300,7 @@ func incomplete(text []byte) int {
 func NewCandidate(p *abi.Parser) Candidate {
 	return Candidate{
 		Name: p.Name, Parser: p.Name, Priority: p.Priority, Triggers: p.Triggers, Starts: p.Starts,
-		Models: p.Models, Heuristic: p.Heuristic, Framing: p.Framing,
+		Models: p.Models, Heuristic: p.Heuristic, Framing: p.Framing, End: endOf([]byte(p.Example)),
 	}
 }
 

@@ -35,6 +35,7 @@ type progress struct {
 	mention bool    // the text shows a chat's own markup
 	invents bool    // behind the end of the model's turn there is one of somebody else
 	called  bool    // nothing but white space since a call
+	unread  bool    // the end of a call stands in the text, behind something that may be one
 }
 
 // end says whether the output has ended, and why.
@@ -185,6 +186,7 @@ func (m *machine) afford() bool {
 func (m *machine) unparsed(literal string, k *meaning) {
 	m.flushAhead()
 	m.reasoning.mention(k)
+	m.sofar.unread = m.sofar.unread || k.callEnd && !m.reasoning.open && !m.sofar.invents && m.text.at.endsValue() && !m.text.at.fenced()
 	switch {
 	case k.ends != nil && k.ends == m.sofar.wrapper, k.endToken && !m.text.at.inCode():
 		m.tail = append(m.tail, m.in.buf[:len(literal)]...)

@@ -124,6 +124,11 @@ func (p *place) endsSentence() bool {
 	return false
 }
 
+// endsValue reports whether the text so far ends with what a call ends with in front of its end marker.
+func (p *place) endsValue() bool {
+	return p.inks > 0 && strings.IndexByte("}])>", p.ink[p.inks-1]) >= 0
+}
+
 // quoted reports whether a quotation mark stands right before, or code in a line, or
 // the line is a quotation.
 func (p *place) quoted() bool {

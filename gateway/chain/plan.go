@@ -31,6 +31,7 @@ type Candidate struct {
 	Heuristic bool
 	Framing   bool // it reads the framing of the answer, also where no tools are offered
 	Settings  []abi.Setting
+	End       string // the marker that its calls end with, or ""
 
 	anything bool // reads any text at the start of the output
 	hinted   bool // it is made for the plan's model
@@ -91,7 +92,7 @@ func NewPlan(candidates []Candidate, o PlanOptions) *Plan {
 	p.literals = p.meanings()
 	literals := slices.Sorted(maps.Keys(p.literals))
 	p.automaton = newAutomaton(literals)
-	p.beginnings = slices.Concat(p.starts, literals)
+	p.beginnings = slices.Concat(p.starts, slices.DeleteFunc(slices.Clone(literals), func(l string) bool { return p.literals[l].onlyEnds() }))
 	return p
 }
 

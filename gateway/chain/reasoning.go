@@ -189,6 +189,7 @@ type meaning struct {
 	other         bool // it begins a turn of somebody else
 	result        bool // it begins a call's result
 	trigger       bool
+	callEnd       bool     // it ends a call
 	openers       []string // of the parsers whose trigger it is, those that are markup
 	fence         string   // the fence that it is or begins with
 }
@@ -241,8 +242,16 @@ func (p *Plan) meanings() map[string]*meaning {
 		for _, t := range c.Triggers {
 			of(t).addTrigger(t, c.Triggers)
 		}
+		if c.End != "" {
+			of(c.End).callEnd = true
+		}
 	}
 	return all
+}
+
+// onlyEnds reports whether a literal ends a call and means nothing else.
+func (m *meaning) onlyEnds() bool {
+	return m.callEnd && !m.trigger && !m.endToken && len(m.opens)+len(m.closes) == 0 && m.wraps == nil && m.ends == nil
 }
 
 // addTrigger notes that the literal is a trigger of a parser that has these.
