@@ -182,11 +182,16 @@ func (m *machine) afford() bool {
 	return ok
 }
 
+// endsUnread reports whether the end of a call that stands here ends one that was not read.
+func (m *machine) endsUnread() bool {
+	return !m.reasoning.open && !m.sofar.invents && m.text.at.endsValue() && !m.text.at.fenced()
+}
+
 // unparsed acts on a literal that begins no region.
 func (m *machine) unparsed(literal string, k *meaning) {
 	m.flushAhead()
 	m.reasoning.mention(k)
-	m.sofar.unread = m.sofar.unread || k.callEnd && !m.reasoning.open && !m.sofar.invents && m.text.at.endsValue() && !m.text.at.fenced()
+	m.sofar.unread = m.sofar.unread || k.callEnd && m.endsUnread()
 	switch {
 	case k.ends != nil && k.ends == m.sofar.wrapper, k.endToken && !m.text.at.inCode():
 		m.tail = append(m.tail, m.in.buf[:len(literal)]...)
@@ -441,20 +446,26 @@ func (m *machine) decline(ctx context.Context, e end) {
 // whole. What has a marker was meant as one. Other text is if the output has ended in the middle of
 // it, and it names a tool.
 func (m *machine) broken(r *region, e end) bool {
-	if r.declined == 0 || r.warned {
+	k := m.parsers.plan.literals[r.found]
+	if r.warned || r.declined == 0 && !m.breaksOff(k, e) {
 		return false
 	}
-	if r.found != "" && m.parsers.plan.literals[r.found].fence == "" {
+	if r.found != "" && k.fence == "" {
 		return !r.site.quoted && !r.site.fenced
 	}
 	if !e.final || e.reason != abi.Stop || !r.ended {
 		return false
 	}
 	return slices.ContainsFunc(m.parsers.offers.all(), func(t abi.Tool) bool {
-		return bytes.Contains(m.in.buf, []byte(`"`+t.Name+`"`)) || bytes.Contains(m.in.buf, []byte(`'`+t.Name+`'`)) ||
-			bytes.Contains(m.in.buf, []byte(t.Name+"(")) || bytes.Contains(m.in.buf, []byte(t.Name+"{")) ||
-			bytes.Contains(m.in.buf, []byte(t.Name+" {"))
+		forms := [...]string{`"` + t.Name + `"`, `'` + t.Name + `'`, t.Name + "(", t.Name + "{", t.Name + " {"}
+		return slices.ContainsFunc(forms[:], func(form string) bool { return bytes.Contains(m.in.buf, []byte(form)) })
 	})
+}
+
+// breaksOff reports whether the output has ended in a marker that no parser could decide about. Alone it may be
+// a word, but for one behind calls.
+func (m *machine) breaksOff(k *meaning, e end) bool {
+	return e.final && m.text.report.Calls > 0 && k != nil && !k.endToken
 }
 
 // show gives an event of the region out, which nothing can take back any more.

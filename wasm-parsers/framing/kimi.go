@@ -144,11 +144,7 @@ func (k *kimi) readTag(b []byte) sdk.Verdict {
 	case end < 0 && len(b) >= maxHeader:
 		return sdk.No
 	case end < 0 && k.Ended: // half a tag
-		if k.where != kimiCall {
-			k.From = at
-		}
-		k.half = opens && (bytes.HasPrefix(chars.SkipSpace(b[len(kimiOpen):]), []byte("call")) || k.where == kimiCall)
-		k.AdvanceTo(nil)
+		k.cutTag(b, opens)
 		return sdk.Yes
 	case end < 0:
 		return sdk.Maybe
@@ -166,6 +162,15 @@ func (k *kimi) readTag(b []byte) sdk.Verdict {
 		k.close(string(name))
 	}
 	return sdk.Yes
+}
+
+// cutTag reads a tag in which the output ended.
+func (k *kimi) cutTag(b []byte, opens bool) {
+	if k.where != kimiCall {
+		k.From = k.At()
+	}
+	k.half = opens && (bytes.HasPrefix(chars.SkipSpace(b[len(kimiOpen):]), []byte("call")) || k.where == kimiCall)
+	k.AdvanceTo(nil)
 }
 
 // open begins an element. A call whose end is missing ends where another begins.

@@ -189,15 +189,21 @@ func (p *parser) readBehind(c byte, out *sdk.Out) (int, status) {
 	case p.begins(c):
 		p.state = inOpening
 		return 0, next
-	case c == ']' && p.block.form == array && p.brackets < maxBraces: // one too many
-		p.brackets++
-		p.calls[len(p.calls)-1].Repaired = true
-		p.end = p.pos + 1
-		return 1, next
 	case c == '<', c == '[' && (p.tagged() || p.isBare()):
 		return 1, p.readTail(c, out)
 	}
-	return 0, bad
+	return p.readBracket(c)
+}
+
+// readBracket reads a bracket too many behind a list.
+func (p *parser) readBracket(c byte) (int, status) {
+	if c != ']' || p.block.form != array || p.brackets == maxBraces || len(p.calls) == 0 {
+		return 0, bad
+	}
+	p.brackets++
+	p.calls[len(p.calls)-1].Repaired = true
+	p.end = p.pos + 1
+	return 1, next
 }
 
 // begins reports whether another block of the same kind may begin with c.
