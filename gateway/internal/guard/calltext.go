@@ -216,7 +216,7 @@ func (f *callFinder) taggedCall(text string) (name string, size int) { //nolint:
 		return "", 0
 	}
 	angled, braced := strings.IndexByte(text, '<') >= 0, strings.IndexByte(text, '{') >= 0
-	for _, opening := range []string{"<function=", "<invoke name=\"", "<tool name=\"", "<function name=\"", "<tool_name>", "to=functions.", "<tool_call>"} {
+	for _, opening := range []string{"<function=", "invoke name=\"", "<tool name=\"", "<function name=\"", "<tool_name>", "to=functions.", "<|recipient|>", "<tool_call>"} {
 		if opening[0] == '<' && !angled {
 			continue
 		}
@@ -233,6 +233,12 @@ func (f *callFinder) taggedCall(text string) (name string, size int) { //nolint:
 			if name := f.bare(leadingName(strings.TrimLeft(before[at+7:], " "))); name != "" {
 				return name, len(rest) + len(before) - at
 			}
+		}
+	}
+	if _, rest, found := strings.Cut(text, "'name': '"); found && braced { // as Python writes it
+		name := leadingName(rest)
+		if _, offered := f.offered[name]; offered {
+			return name, len(rest)
 		}
 	}
 	if braced {
@@ -341,7 +347,8 @@ func callEnd(text string, open int) int {
 func isAct(text string, start, end int) bool {
 	before := text[strings.LastIndexByte(text[:start], '\n')+1 : start]
 	after, _, _ := strings.Cut(text[end:], "\n")
-	bracketed := strings.HasSuffix(before, "[") && strings.HasPrefix(after, "]") || strings.HasSuffix(before, ">") && strings.HasPrefix(after, "<")
+	listed := strings.HasPrefix(after, "]") || strings.HasPrefix(after, ", ") && strings.Contains(after, ")]")
+	bracketed := strings.HasSuffix(before, "[") && listed || strings.HasSuffix(before, ">") && strings.HasPrefix(after, "<")
 	trimmed := strings.Trim(before, " \t`[*>-→|")
 	lower := strings.ToLower(trimmed)
 	named := trimmed == "" || strings.HasSuffix(lower, ":") && len(lower) < 40 || strings.HasSuffix(lower, "print(") ||
