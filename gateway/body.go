@@ -2,7 +2,6 @@ package gateway
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
@@ -128,12 +127,8 @@ func (b *Body) lay(model []byte, fields []Field, further []wire.Edit) wire.Piece
 func (b *Body) set(fields []Field) (edits []wire.Edit) {
 	set := make([]bool, len(fields))
 	wire.Members(b.text, 0, func(key []byte, v wire.Span) bool {
-		if bytes.IndexByte(key, '\\') >= 0 {
-			var plain string
-			_ = json.Unmarshal(slices.Concat([]byte{'"'}, key, []byte{'"'}), &plain) // the body is valid
-			key = []byte(plain)
-		}
-		if i := slices.IndexFunc(fields, func(f Field) bool { return f.Name == string(key) }); i >= 0 {
+		name := wire.Key(key)
+		if i := slices.IndexFunc(fields, func(f Field) bool { return f.Name == string(name) }); i >= 0 {
 			edits = append(edits, wire.Edit{At: v, With: []byte(fields[i].Value)})
 			set[i] = true
 		}

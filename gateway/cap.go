@@ -1,7 +1,6 @@
 package gateway
 
 import (
-	"bytes"
 	"fmt"
 	"slices"
 	"strconv"
@@ -79,7 +78,7 @@ func (c *Client) outputLimit(body []byte) (asked bool, choices int64, err error)
 	largest, prompts, where := int64(0), int64(1), ""
 	choices = 1
 	wire.Members(body, 0, func(key []byte, at wire.Span) bool {
-		name := plainKey(key)
+		name := string(wire.Key(key))
 		if at.IsNull(body) {
 			return true
 		}
@@ -131,12 +130,4 @@ func promptsOf(prompt []byte) (n int64) {
 		return true
 	})
 	return n
-}
-
-// plainKey is a member's name without escapes.
-func plainKey(key []byte) string {
-	if bytes.IndexByte(key, '\\') < 0 {
-		return string(key)
-	}
-	return wire.Unquote(slices.Concat([]byte{'"'}, key, []byte{'"'}))
 }

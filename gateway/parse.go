@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -96,9 +95,7 @@ func misspelt(key []byte) (name, meant string) {
 	if len(key) > maxFolded {
 		return "", ""
 	}
-	if bytes.IndexByte(key, '\\') >= 0 {
-		key = []byte(wire.Unquote(slices.Concat([]byte{'"'}, key, []byte{'"'})))
-	}
+	key = wire.Key(key)
 	for _, known := range [...]string{"model", "messages", "stream", "tools", "tool_choice"} {
 		if bytes.EqualFold(key, []byte(known)) {
 			return string(key), known

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/callgate/callgate/gateway/internal/conversation"
 	"github.com/callgate/callgate/gateway/wire"
 )
 
@@ -47,7 +46,7 @@ func tabulate(v any) ([]section, error) {
 // members calls f for the members of an object in their order.
 func members(object []byte, f func(name string, value []byte)) {
 	wire.Members(object, 0, func(key []byte, v wire.Span) bool {
-		f(string(conversation.Key(key)), v.Of(object))
+		f(string(wire.Key(key)), v.Of(object))
 		return true
 	})
 }

@@ -1,7 +1,6 @@
 package protocol
 
 import (
-	"bytes"
 	"slices"
 
 	"github.com/callgate/callgate/gateway/wire"
@@ -28,11 +27,7 @@ func (n Names) Leftover(object []byte, neutral map[string]string, f func(name st
 		if n[string(key)] || IsHollow(v) { // as nearly all
 			return true
 		}
-		name := string(key)
-		if bytes.IndexByte(key, '\\') >= 0 {
-			name = wire.Unquote(slices.Concat([]byte{'"'}, key, []byte{'"'}))
-		}
-		if !n[name] && string(v) != neutral[name] {
+		if name := string(wire.Key(key)); !n[name] && string(v) != neutral[name] {
 			f(name)
 		}
 		return true

@@ -69,7 +69,7 @@ func Remove(object []byte, members ...string) (edits []Edit) {
 	kept, from := -1, -1 // where the last member ends that stays, and where those begin that go behind it
 	c := cursor{b: object}
 	c.each('{', func(_ int, key []byte) bool {
-		start, gone := c.key, slices.Contains(members, name(key))
+		start, gone := c.key, slices.Contains(members, string(Key(key)))
 		end := c.value().End
 		switch {
 		case gone && from < 0:
@@ -90,12 +90,4 @@ func Remove(object []byte, members ...string) (edits []Edit) {
 		edits = append(edits, Edit{At: Span{from, bytes.LastIndexByte(object, '}')}})
 	}
 	return edits
-}
-
-// name is a member's name, by what stands between its quotes.
-func name(key []byte) string {
-	if bytes.IndexByte(key, '\\') < 0 {
-		return string(key)
-	}
-	return Unquote(slices.Concat([]byte{'"'}, key, []byte{'"'}))
 }

@@ -99,10 +99,7 @@ func Repeated(b []byte, limit, open int) int {
 
 // hashOf is the hash of a name, whose escapes do not matter.
 func hashOf(name []byte) uint64 {
-	if bytes.IndexByte(name, '\\') >= 0 {
-		return maphash.String(seed, Unquote(slices.Concat([]byte{'"'}, name, []byte{'"'})))
-	}
-	return maphash.Bytes(seed, name)
+	return maphash.Bytes(seed, Key(name))
 }
 
 // twin finds a hash that is there twice. It changes the order.
@@ -133,7 +130,7 @@ func second(b []byte, at int, hash uint64) int {
 		if hashOf(key) != hash {
 			return true
 		}
-		name := Unquote(slices.Concat([]byte{'"'}, key, []byte{'"'}))
+		name := string(Key(key))
 		if seen && name == first {
 			place = bytes.LastIndexByte(b[:v.Start], ':') // behind the name
 			for place--; b[place] != '"'; place-- {       // white space

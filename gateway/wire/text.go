@@ -223,6 +223,16 @@ func Unquote(raw []byte) string {
 	return string(b)
 }
 
+// Key is the name of a member, by what stands between its quotes. None that matters here is written with
+// escapes by anyone, but it may be. What is not well-formed is replaced.
+func Key(key []byte) []byte {
+	if bytes.IndexByte(key, '\\') < 0 {
+		return key
+	}
+	name, _ := jsontext.AppendUnquote(nil, slices.Concat([]byte{'"'}, key, []byte{'"'})) // what is no key is none that is sought
+	return name
+}
+
 // AppendUnquoted appends the text of a JSON string. What is not well-formed is replaced, and an error.
 // A long text takes as much room as it needs: the library takes as much as the string has bytes, and
 // touches all of it.

@@ -2,7 +2,6 @@ package conversation
 
 import (
 	"bytes"
-	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -58,17 +57,7 @@ func Members(text []byte, at wire.Span, f func(key []byte, v wire.Span) bool) {
 	if !IsObject(text, at) {
 		return
 	}
-	wire.Members(text[:at.End], at.Start, func(key []byte, v wire.Span) bool { return f(Key(key), v) })
-}
-
-// Key decodes a key, as it stands between its quotes. None that matters here
-// is written with escapes by anyone, but it may be.
-func Key(key []byte) []byte {
-	if bytes.IndexByte(key, '\\') < 0 {
-		return key
-	}
-	plain, _ := jsontext.AppendUnquote(nil, slices.Concat([]byte{'"'}, key, []byte{'"'})) // what is no key is none that is sought
-	return plain
+	wire.Members(text[:at.End], at.Start, func(key []byte, v wire.Span) bool { return f(wire.Key(key), v) })
 }
 
 // Member returns the place of an object's member, or an empty span.

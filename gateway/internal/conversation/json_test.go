@@ -30,15 +30,6 @@ func TestDecode(t *testing.T) {
 	}
 }
 
-func TestKey(t *testing.T) {
-	t.Parallel()
-	for key, want := range map[string]string{`a`: "a", ``: "", `\u0061`: "a", `\"`: `"`, `\n`: "\n", `\ud83d\ude00`: "😀"} {
-		if got := string(conversation.Key([]byte(key))); got != want {
-			t.Errorf("%s: got %q, want %q", key, got, want)
-		}
-	}
-}
-
 func TestMember(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ object, name, want string }{

@@ -146,7 +146,7 @@ func (r *repairer) appendAsUser(dst []byte, res *result) []byte {
 	var content wire.Span
 	dst = append(dst, `{"role":"user"`...)
 	wire.Members(r.text[:res.at.End], res.at.Start, func(key []byte, v wire.Span) bool {
-		switch string(conversation.Key(key)) {
+		switch string(wire.Key(key)) {
 		case "role", "tool_call_id":
 		case "content":
 			content = v

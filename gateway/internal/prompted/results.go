@@ -104,7 +104,7 @@ func (w *writer) appendExtra(from, next int) {
 	for i := from; i < next; i++ {
 		m := &w.c.Messages[i]
 		wire.Members(w.c.Text[:m.At.End], m.At.Start, func(key []byte, v wire.Span) bool {
-			switch plain := conversation.Key(key); string(plain) {
+			switch plain := wire.Key(key); string(plain) {
 			case "role", "content", "tool_call_id", "name":
 			default:
 				place, known := places[string(plain)]

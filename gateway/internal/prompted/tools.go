@@ -70,7 +70,7 @@ func readTool(text []byte, at wire.Span) (t tool, kind string) {
 func bare(text []byte, at wire.Span) []byte {
 	out := []byte("{")
 	wire.Members(text[:at.End], at.Start, func(key []byte, v wire.Span) bool {
-		if string(conversation.Key(key)) != "type" {
+		if string(wire.Key(key)) != "type" {
 			out = appendMember(out, key, v.Of(text))
 		}
 		return true

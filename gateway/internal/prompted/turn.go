@@ -94,7 +94,7 @@ func (w *writer) assistant(m *conversation.Message, calls []call) {
 	w.out = append(w.out, '{')
 	written := false
 	wire.Members(w.c.Text[:m.At.End], m.At.Start, func(key []byte, v wire.Span) bool {
-		switch string(conversation.Key(key)) {
+		switch string(wire.Key(key)) {
 		case "tool_calls":
 		case "content":
 			written = true
@@ -172,7 +172,7 @@ func (w *writer) arguments(text string) []formats.Arg {
 	}
 	var args []formats.Arg
 	wire.Members(raw, 0, func(key []byte, v wire.Span) bool {
-		args = append(args, formats.Arg{Key: string(conversation.Key(key)), Value: json.RawMessage(v.Of(raw))})
+		args = append(args, formats.Arg{Key: string(wire.Key(key)), Value: json.RawMessage(v.Of(raw))})
 		return true
 	})
 	return args

@@ -10,8 +10,8 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/callgate/callgate/gateway/internal/conversation"
 	"github.com/callgate/callgate/gateway/internal/toolresult"
+	"github.com/callgate/callgate/gateway/wire"
 )
 
 var (
@@ -223,7 +223,7 @@ func (s *scanner) name(f *frame) error {
 		return err
 	}
 	f.named, f.key = true, -1
-	if key, known := s.keys[string(conversation.Key(raw[1:len(raw)-1]))]; known {
+	if key, known := s.keys[string(wire.Key(raw[1:len(raw)-1]))]; known {
 		f.key = key
 	}
 	return nil

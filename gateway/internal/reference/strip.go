@@ -7,7 +7,6 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/callgate/callgate/gateway/internal/conversation"
 	"github.com/callgate/callgate/gateway/wire"
 )
 
@@ -150,7 +149,7 @@ func (c *cutter) next() error {
 		return err
 	}
 	start := c.at() - len(name)
-	key := string(conversation.Key(name[1 : len(name)-1]))
+	key := string(wire.Key(name[1 : len(name)-1]))
 	if l.role == inSchema && key == keyword {
 		if err := c.dec.SkipValue(); err != nil {
 			return err

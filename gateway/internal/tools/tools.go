@@ -2,7 +2,6 @@
 package tools
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"net/url"
@@ -126,7 +125,7 @@ func (r *reader) properties(list wire.Span, c *collected) {
 		if c.odd = r.text[v.Start] != '{' && !v.IsNull(r.text) && r.text[v.Start] != 't'; c.odd {
 			return false
 		}
-		name, types := nameOf(key), r.types(v, maxSchemaDepth)
+		name, types := string(wire.Key(key)), r.types(v, maxSchemaDepth)
 		if c.schemas != nil {
 			c.schemas[name] = append(c.schemas[name], v)
 		}
@@ -161,14 +160,6 @@ func both(a, b abi.Types) abi.Types {
 		return a
 	}
 	return t
-}
-
-// nameOf is the name that a key stands for.
-func nameOf(key []byte) string {
-	if bytes.IndexByte(key, '\\') < 0 {
-		return string(key)
-	}
-	return wire.Unquote(slices.Concat([]byte{'"'}, key, []byte{'"'}))
 }
 
 // reader reads the schemas of one tool.
@@ -330,7 +321,7 @@ func (r *reader) definitions() map[string]wire.Span {
 			continue
 		}
 		wire.Members(r.text, list.Start, func(key []byte, v wire.Span) bool {
-			r.defs[kind+"/"+nameOf(key)] = v
+			r.defs[kind+"/"+string(wire.Key(key))] = v
 			return true
 		})
 	}

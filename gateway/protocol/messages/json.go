@@ -1,7 +1,6 @@
 package messages
 
 import (
-	"bytes"
 	"slices"
 
 	"github.com/callgate/callgate/gateway/wire"
@@ -15,18 +14,10 @@ type value = []byte
 func members(object value, f func(name string, v value)) {
 	wire.Members(object, 0, func(key []byte, at wire.Span) bool {
 		if !at.IsNull(object) {
-			f(nameOf(key), object[at.Start:at.End:at.End])
+			f(string(wire.Key(key)), object[at.Start:at.End:at.End])
 		}
 		return true
 	})
-}
-
-// nameOf is a member's name, by what stands between its quotes.
-func nameOf(key []byte) string {
-	if bytes.IndexByte(key, '\\') < 0 {
-		return string(key)
-	}
-	return wire.Unquote(slices.Concat([]byte{'"'}, key, []byte{'"'}))
 }
 
 // elements calls f for the elements of an array until it returns an error.

@@ -129,10 +129,7 @@ func misspelt(key []byte) error {
 	if len(key) > escaped*len("previous_response_id") {
 		return nil
 	}
-	plain := key
-	if bytes.IndexByte(key, '\\') >= 0 {
-		plain = []byte(wire.Unquote(slices.Concat([]byte{'"'}, key, []byte{'"'})))
-	}
+	plain := wire.Key(key)
 	for _, name := range fieldNames {
 		if bytes.EqualFold(plain, []byte(name)) {
 			return invalid(string(plain), "The field %q must be written %q: servers disagree about whether they are the same.", gateway.Excerpt(key), name)
