@@ -347,13 +347,17 @@ func callEnd(text string, open int) int {
 func isAct(text string, start, end int) bool {
 	before := text[strings.LastIndexByte(text[:start], '\n')+1 : start]
 	after, _, _ := strings.Cut(text[end:], "\n")
-	listed := strings.HasPrefix(after, "]") || strings.HasPrefix(after, ", ") && strings.Contains(after, ")]")
-	bracketed := strings.HasSuffix(before, "[") && listed || strings.HasSuffix(before, ">") && strings.HasPrefix(after, "<")
+	bracketed := strings.HasSuffix(before, "[") && endsList(after) || strings.HasSuffix(before, ">") && strings.HasPrefix(after, "<")
 	trimmed := strings.Trim(before, " \t`[*>-→|")
 	lower := strings.ToLower(trimmed)
 	named := trimmed == "" || strings.HasSuffix(lower, ":") && len(lower) < 40 || strings.HasSuffix(lower, "print(") ||
 		strings.HasPrefix(lower, "<|") || strings.HasSuffix(lower, "=") && len(lower) < 30 || lower == "await" || lower == "call" || lower == "calling"
 	return bracketed || named && strings.Trim(after, " \t`]*)|.;") == ""
+}
+
+// endsList reports whether a list of calls ends behind one, or goes on with others.
+func endsList(after string) bool {
+	return strings.HasPrefix(after, "]") || strings.HasPrefix(after, ", ") && strings.Contains(after, ")]")
 }
 
 // looksLikeTool reports whether a name that is not offered is one of a tool: two words
