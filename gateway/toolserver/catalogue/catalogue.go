@@ -36,7 +36,8 @@ type Server struct {
 	// changed.
 	Open  func(changed func()) Source
 	Tools []string // patterns of those that are offered; nil for all
-	// Own says that the definitions are the operator's own, so that they need no pins.
+	// Own says that the definitions are the operator's own, so that they need no pins, and listing
+	// them asks nobody.
 	Own bool
 	// Trusted says that the server's own hints are believed.
 	Trusted                   bool
@@ -133,8 +134,9 @@ func (c *Catalogue) share(name string) *server {
 	return s
 }
 
-// Start asks all servers, and again when their lists are old, until Close. It does not wait. The
-// previous one asks no more. A nil Catalogue has no servers.
+// Start asks all servers, and again when their lists are old, until Close. It does not wait: only what
+// the operator has defined is there at once. The previous one asks no more. A nil Catalogue has no
+// servers.
 func (c *Catalogue) Start() {
 	if c == nil {
 		return
@@ -148,6 +150,9 @@ func (c *Catalogue) Start() {
 	c.previous.Stop()
 	c.previous = nil
 	for _, name := range c.names {
+		if s := c.servers[name]; s.o.Own && s.left() == 0 {
+			c.ask(ctx, s)
+		}
 		c.work.Go(func() { c.follow(ctx, c.servers[name]) })
 	}
 	if c.o.Lock != "" && len(c.names) > 0 {

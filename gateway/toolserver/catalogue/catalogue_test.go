@@ -630,6 +630,23 @@ func (s *counted) Close() error {
 	return nil
 }
 
+// TestOwnAtOnce: what the operator has defined is offered from the start on, beside a server that never answers.
+func TestOwnAtOnce(t *testing.T) {
+	t.Parallel()
+	own := &counted{}
+	c := with(t, "", map[string]catalogue.Server{
+		"own":  {Own: true, Open: func(func()) catalogue.Source { return own }},
+		"hung": {Open: func(func()) catalogue.Source { return &hanging{asked: make(chan struct{})} }},
+	})
+	c.Start()
+	if tools, missing := c.Tools([]string{"own"}); len(tools) != 1 || len(missing) != 0 {
+		t.Errorf("got %v and %s missing, want the tool", aliases(tools), whys(missing))
+	}
+	if c.Close(); own.lists.Load() != 1 {
+		t.Errorf("it was asked %d times for its list, want once", own.lists.Load())
+	}
+}
+
 // TestTakesPlace has one catalogue take the place of another 100 times: a server that stays is
 // asked for its list once and closed once, at the end; calls through any of them reach it as long
 // as one has it; a server that does not stay is another one.
