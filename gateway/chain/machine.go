@@ -311,6 +311,7 @@ func (m *machine) closeReasoning(literal string) {
 		m.text.report.warn("reasoning_start_missing")
 	default:
 		m.text.report.warn("reasoning_end_stray")
+		m.text.made.again = m.text.report.Calls > 0
 	}
 	m.sofar.start, m.sofar.after, m.sofar.begun = true, true, true
 	m.text.at.newLine()
@@ -363,7 +364,7 @@ func (m *machine) parse(ctx context.Context, e end) bool {
 
 // givenBack gives out bytes of a region that its parser gave back, behind what it has read.
 func (m *machine) givenBack(r *region, from, to int) {
-	if m.text.out.void() || r.called && beginsMarkup(m.in.buf[min(from, to):to]) {
+	if m.text.void() || r.called && beginsMarkup(m.in.buf[min(from, to):to]) {
 		m.text.report.warn(brokenCall)
 	}
 	if r.shown {

@@ -12,6 +12,7 @@ type writer struct {
 	out     output
 	report  Report
 	block   codeBlock
+	made    made
 	noTools bool // the request offers none
 }
 
@@ -49,12 +50,42 @@ func (w *writer) give(e *abi.Event, parser string) {
 		w.report.warn("call_without_tools")
 	case w.noTools:
 	default:
-		w.report.note(e, parser)
-		w.block.call()
-		if e.Kind != abi.Repair {
-			w.out.call(e)
+		w.giveCall(e, parser)
+	}
+}
+
+// giveCall gives an event of a call out, unless the call was made before.
+func (w *writer) giveCall(e *abi.Event, parser string) {
+	switch w.made.read(e) {
+	case isHeld:
+		return
+	case isTwice:
+		w.report.warn("call_repeated")
+		w.out.edge(abi.Content)
+		return
+	case isOver:
+		for _, h := range w.made.take() {
+			w.call(&h, parser)
 		}
 	}
+	w.call(e, parser)
+}
+
+// call gives an event of a call out.
+func (w *writer) call(e *abi.Event, parser string) {
+	w.report.note(e, parser)
+	w.block.call()
+	if e.Kind != abi.Repair {
+		w.out.call(e)
+	}
+}
+
+// void takes the open call back and reports whether there was one.
+func (w *writer) void() bool {
+	if len(w.made.take()) > 0 {
+		return true
+	}
+	return w.out.void()
 }
 
 // output collects a chain's events and keeps the rules of white space: what touches markup
