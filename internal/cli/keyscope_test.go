@@ -141,7 +141,10 @@ func TestKeyCommands(t *testing.T) {
 	if r := g.chat(hello("fast", "")); r.status != 401 {
 		t.Errorf("got status %d without a key, want 401", r.status)
 	}
-	g.ctl(0, "team", "create", "search", "--models", "fast", "--label", "cost_center=4711")
+	g.ctl(0, "team", "create", "search", "--models", "fast", "--label", "cost_center=4711", "--label", "note=a;b")
+	if r := g.adminDo("GET", "/admin/teams/search"); !strings.Contains(r.body, `"note":"a;b"`) {
+		t.Errorf("got %s, want the label with its semicolon", r.body)
+	}
 	first := g.make("create", "app", "--team", "search", "--expires", "720h")
 	if r := ask(first); r.status != 200 {
 		t.Fatalf("got %d %s with a new key", r.status, r.body)
