@@ -427,12 +427,29 @@ func (s *Shared) finish(ctx context.Context, l *Lease, used Amount, op string) e
 	if l.over {
 		return nil
 	}
-	set, p, unsure := l.set, l.place, s.forgotten(l)
+	unsure := s.forgotten(l)
 	if unsure && op == "release" { // else what others have used would be given back, if the Redis has heard of it
 		s.doubt(l, "limits: what a request held may count as used, since it was given back too late to be sure that this had not been done", used)
 		l.over = true
 		return nil
 	}
+	r, err := s.run(ctx, l.set, s.ending(l, used, op))
+	if err != nil {
+		if l.told == 0 && sent(err) {
+			l.told = s.now()
+		}
+		return err
+	}
+	if unsure && r.word != "over" {
+		s.doubt(l, "limits: what a request used may count twice, since it was told again too late to be sure that it had not been counted", used)
+	}
+	l.over = true
+	return nil
+}
+
+// ending is the call that ends a lease.
+func (s *Shared) ending(l *Lease, used Amount, op string) *call {
+	set, p := l.set, l.place
 	c := s.begin(step{op: op, lease: l.ID, seen: l.seen}, set, p)
 	for i := range set.limits {
 		one := &set.limits[i]
@@ -449,18 +466,7 @@ func (s *Shared) finish(ctx context.Context, l *Lease, used Amount, op string) e
 			c.budget(one.Max, used.of(one.Kind), 0, l.used.of(one.Kind), p.ends[i])
 		}
 	}
-	r, err := s.run(ctx, set, c)
-	if err != nil {
-		if l.told == 0 && sent(err) {
-			l.told = s.now()
-		}
-		return err
-	}
-	if unsure && r.word != "over" {
-		s.doubt(l, "limits: what a request used may count twice, since it was told again too late to be sure that it had not been counted", used)
-	}
-	l.over = true
-	return nil
+	return c
 }
 
 // forgotten reports whether the Redis may have heard of the end of a lease so long ago that it does not know it any more.
