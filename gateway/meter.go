@@ -36,6 +36,9 @@ type Use struct {
 	Took   time.Duration
 }
 
+// StatusCanceled is the status of an answer that nobody read to its end.
+const StatusCanceled = "canceled"
+
 // Purpose is why an upstream was asked.
 type Purpose string
 

@@ -55,7 +55,7 @@ func measureLanguages(ctx context.Context, b *bench) (*table, error) {
 
 // loadGuest loads a guest twice, the second time from the cache.
 func (b *bench) loadGuest(ctx context.Context, language string, wasm []byte) (*guest, error) {
-	g := &guest{row: row{name: language, figures: []figure{figure(float64(len(wasm)) / 1024)}}}
+	g := &guest{row: row{name: language, figures: []figure{figure(float64(len(wasm)) / 1000)}}}
 	pages := none()
 	for range 2 {
 		if g.host != nil {

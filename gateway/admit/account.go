@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/callgate/callgate/gateway"
+	"github.com/callgate/callgate/gateway/billing"
 	"github.com/callgate/callgate/gateway/limit"
 )
 
@@ -167,11 +168,11 @@ func (a *account) tellOf(err error) {
 	e.Summary.Spent = a.bill.spent
 }
 
-// isCut reports whether the answer is to end here.
-func (a *account) isCut() bool {
+// cut reports whether the answer is to end here, and whose budget is spent.
+func (a *account) cut() (by string, cut bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.hold.wasCut
+	return a.hold.cutBy, a.hold.wasCut
 }
 
 // Ended implements gateway.Meter.
@@ -183,6 +184,9 @@ func (a *account) Ended(u gateway.Use) {
 		of = a.judge
 	} else {
 		a.current.running = false
+	}
+	if a.hold.wasCut && u.Status == gateway.StatusCanceled { // by the gateway, not by the client
+		u.Status = billing.StatusCut
 	}
 	if u.Unbilled {
 		a.rows.forget(of)

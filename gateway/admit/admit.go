@@ -139,7 +139,7 @@ func (g *Gate) pass(ctx context.Context, req *gateway.Request, k kind, ask func(
 	}
 	answer.Summary.RateLimits = rates
 	a.tell(answer.Summary)
-	a.reply = reply{Reply: answer.Reply, account: a, replayed: answer.Summary.Replayed()}
+	a.reply = reply{Reply: answer.Reply, account: a, summary: answer.Summary, replayed: answer.Summary.Replayed()}
 	if a.hold.mayCut && answer.Streamed() {
 		a.reply.cutter = &cutter{}
 	}

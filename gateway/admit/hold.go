@@ -19,6 +19,7 @@ type hold struct {
 	lease   *limit.Lease    // nil: none
 	mayCut  bool            // some budget has running answers cut (on_exceed: cut)
 	wasCut  bool            // the answer was cut
+	cutBy   string          // whose budget did that: "key", "team" …
 	amount  limit.Holds
 }
 
@@ -90,7 +91,7 @@ func (h *hold) grow(used, to limit.Amount) error {
 	case err != nil: // the lease lives a while; what it has used is settled at the end
 		h.state.away(h.ctx, err)
 	case v.Refusal != nil && v.Cut:
-		h.wasCut = true
+		h.wasCut, h.cutBy = true, v.Refusal.Limit.Scope.Of
 		h.state.cut(h.ctx, h.request, &v)
 		return refusal(&v, to)
 	default:

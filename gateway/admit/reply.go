@@ -14,6 +14,7 @@ import (
 type reply struct {
 	gateway.Reply
 	account  *account
+	summary  *gateway.Summary
 	cutter   *cutter // nil where no budget cuts the answer
 	replayed bool
 }
@@ -24,7 +25,8 @@ func (r *reply) Next() (*gateway.Frame, error) {
 	if c != nil && c.done {
 		return c.next()
 	}
-	if c != nil && r.account.isCut() {
+	if by, cut := r.account.cut(); c != nil && cut {
+		r.summary.Warn("budget_cut:" + by)
 		_ = r.Reply.Close() // nobody reads on
 		r.account.finish(r.replayed)
 		return c.end()

@@ -154,7 +154,7 @@ func (q *Query) labels(values []string) error {
 	for _, v := range values {
 		name, value, ok := strings.Cut(v, ":")
 		if !ok || name == "" {
-			return &QueryError{"label", "A label must be name:value, such as cost_center:a."}
+			return &QueryError{"label", fmt.Sprintf("A label must be name:value, such as cost_center:a, not %.40q.", v)}
 		}
 		byName[name] = append(byName[name], value)
 	}

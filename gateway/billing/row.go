@@ -11,6 +11,9 @@ import (
 	"unicode/utf8"
 )
 
+// StatusCut is the status of a row whose answer a budget has cut (on_exceed: cut).
+const StatusCut = "budget_cut"
+
 // Row is what one answer of an upstream has used. An answer that was thrown away (a retry of the
 // model, a round of tools, a judge) has a row of its own, since its upstream bills it.
 type Row struct {
@@ -42,7 +45,7 @@ type Row struct {
 	Estimated bool
 	// Tools is how many calls of tools the answer made.
 	Tools int
-	// Status is how it ended: "ok", "canceled", or the code of its error.
+	// Status is how it ended: "ok", "canceled" (the client left), [StatusCut], or the code of its error.
 	Status string
 	// Took is from the request to the upstream to the end of its answer.
 	Took time.Duration

@@ -23,7 +23,8 @@ type Redis struct {
 func (c *Config) checkRedis(r *report) {
 	const p = path("redis")
 	if !isLabel(c.Redis.KeyPrefix) || strings.ContainsAny(c.Redis.KeyPrefix, " {}") {
-		r.add(p.Key("key_prefix"), "a prefix has 1 to 64 printable characters, and none of them is a space, { or }")
+		at := p.Key("key_prefix")
+		r.add(at, "%s is not a prefix: one has 1 to 64 printable characters, and none of them is a space, { or }", r.src.show(at, c.Redis.KeyPrefix))
 	}
 	if c.Redis.URL.IsZero() {
 		return

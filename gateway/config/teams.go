@@ -63,16 +63,17 @@ func (c *Config) checkTeams(r *report) {
 	for i, text := range c.TrustedProxies {
 		network, problem := keys.ParseNetwork(text)
 		if problem == "" && network.Bits() == 0 {
-			problem = "that is everybody, and any client could name any address; list the addresses of your proxies"
+			problem = "is everybody, and any client could name any address; list the addresses of your proxies"
 		}
 		if problem != "" {
-			r.add(path("trusted_proxies").At(i), "%s", problem)
+			at := path("trusted_proxies").At(i)
+			r.add(at, "%s %s", r.src.show(at, text), problem)
 		}
 	}
 	for _, name := range sortedKeys(c.Teams) {
 		p, t := path("teams").Key(name), c.Teams[name]
 		if problem := keys.CheckName(name); problem != "" {
-			r.addName(p, problem)
+			r.addName(p, keys.Quote(name)+" "+problem)
 		}
 		scope := keys.Scope{Models: t.Models, Tools: t.Tools, Labels: t.Labels}
 		addProblems(r, p, scope.Check())
@@ -110,6 +111,6 @@ func addProblems(r *report, p path, problems []keys.Problem) {
 		if x.Index >= 0 {
 			at = at.At(x.Index)
 		}
-		r.add(at, "%s", x.Message)
+		r.add(at, "%s", x.Say(func(value string) string { return r.src.show(at, value) }))
 	}
 }

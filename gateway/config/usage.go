@@ -66,7 +66,7 @@ func (c *Config) checkUsage(r *report) {
 	c.checkUsagePlace(r)
 	const day = 24 * 3600 * 1e9
 	if u.Retention > 0 && u.Retention < day {
-		r.add(p.Key("retention"), "rows are kept for a day or more; write 24h or more, or 0s, which disables expiry")
+		r.add(p.Key("retention"), "%s is out of range: rows are kept for a day or more; write 24h or more, or 0s, which disables expiry", u.Retention)
 	}
 	if kind, _, _ := c.UsageStore(); u.Journal != "" && u.Journal != Off && (kind == "memory" || kind == Off) {
 		r.add(p.Key("journal"), "a journal has no effect with a ledger in memory or none; write store: sqlite or store: postgres, or leave it out")

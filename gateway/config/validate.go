@@ -120,7 +120,7 @@ func (c *Config) checkKeys(r *report) {
 		p := path("keys").At(i)
 		name, hash := p.Key("name"), p.Key("hash")
 		if !isLabel(k.Name) {
-			r.add(name, "a name has 1 to 64 printable characters")
+			r.add(name, "%s is not a name: one has 1 to 64 printable characters, and no space at its ends", r.src.show(name, k.Name))
 		}
 		if first, ok := names[k.Name]; ok && k.Name != "" {
 			r.add(name, "the name is that of %s too; every key needs its own", first)

@@ -324,7 +324,7 @@ func checkHeaders(r *report, p path, headers map[string]Secret, set map[string]s
 		key, own := set[canonical]
 		switch first, repeated := seen[canonical]; {
 		case !isHeaderName(name):
-			r.add(at, "this is not the name of a header")
+			r.add(at, "this is not the name of a header; write one of letters, digits and -, such as X-Team")
 		case slices.Contains(ownHeaders, canonical):
 			r.add(at, "the gateway sets this header itself")
 		case own:

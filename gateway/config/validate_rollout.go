@@ -192,7 +192,7 @@ func (c *Config) armTargets(visit func(p path, own Target)) {
 func checkMirror(r *report, p path, ro Rollout) {
 	m := ro.Mirror
 	if _, ok := Hundredths(m.Percent); !ok {
-		r.add(p.Key("percent"), "a share has two decimals at most")
+		r.add(p.Key("percent"), "%v has too many decimals: a share has two at most, as 2.25", m.Percent)
 	}
 	var names []string
 	for _, a := range ro.Arms {

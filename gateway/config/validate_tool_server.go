@@ -55,7 +55,7 @@ func (c *Config) checkToolServer(r *report, name string) {
 		for i, pattern := range lists[key] {
 			at := p.Key(key)
 			if pattern == "" || len(pattern) > 128 {
-				r.add(at.At(i), "the name of a tool has 1 to 128 characters")
+				r.add(at.At(i), "%s is not the name of a tool: one has 1 to 128 characters", r.src.show(at.At(i), pattern))
 			}
 			if slices.Index(lists[key], pattern) < i {
 				r.add(at.At(i), "%s is in the list twice", r.src.show(at.At(i), pattern))
@@ -96,7 +96,7 @@ func checkMCP(r *report, p path, s ToolServer) {
 	checkOAuth(r, p, s)
 	for _, name := range sortedKeys(s.Env) {
 		if !isVariable(name) {
-			r.add(p.Key("env").Key(name), "this is not the name of a variable")
+			r.add(p.Key("env").Key(name), "this is not the name of a variable; write one of letters, digits and _, such as API_TOKEN")
 		}
 		if strings.Contains(s.Env[name].Reveal(), "\x00") {
 			r.add(p.Key("env").Key(name), "the value holds a null character")
@@ -128,11 +128,11 @@ func checkOAuth(r *report, p path, s ToolServer) {
 		checkMachine(r, at, o)
 	}
 	if u, err := url.Parse(o.ClientDocument); o.ClientDocument != "" && (err != nil || u.Scheme != "https" || len(u.Path) < 2) {
-		r.add(at.Key("client_document"), "this is not an https URL with a path; write for example https://callgate.example/client.json")
+		r.add(at.Key("client_document"), "%s is not an https URL with a path; write for example https://callgate.example/client.json", showURL(r, at.Key("client_document"), o.ClientDocument))
 	}
 	for i, origin := range o.Servers {
 		if !isOrigin(origin) {
-			r.add(at.Key("servers").At(i), "this is not an origin over https; write for example https://login.example")
+			r.add(at.Key("servers").At(i), "%s is not an origin over https; write for example https://login.example", showURL(r, at.Key("servers").At(i), origin))
 		}
 	}
 }
@@ -201,7 +201,7 @@ func checkHTTPTools(r *report, p path, s ToolServer) {
 	for i, t := range s.Requests {
 		at := p.Key("requests").At(i)
 		if t.Name != "" && (!isParserName(strings.ToLower(t.Name)) || len(t.Name) > 128) {
-			r.add(at.Key("name"), "the name of a tool has 1 to 128 characters of a-z, A-Z, 0-9, _, . and -")
+			r.add(at.Key("name"), "%s is not the name of a tool: one has 1 to 128 characters of a-z, A-Z, 0-9, _, . and -", r.src.show(at.Key("name"), t.Name))
 		}
 		if seen[t.Name] && t.Name != "" {
 			r.add(at.Key("name"), "another request has this name too; every tool needs its own")
@@ -240,4 +240,12 @@ func (c *Config) CheckToolRequests(check func(ToolRequest) (key string, err erro
 		}
 	}
 	return r.err()
+}
+
+// showURL is what is no URL of the kind that is wanted; one with a name and a password is not shown.
+func showURL(r *report, p path, text string) string {
+	if strings.Contains(text, "@") {
+		return "the value"
+	}
+	return r.src.show(p, text)
 }

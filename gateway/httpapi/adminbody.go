@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"reflect"
+	"strconv"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -72,10 +73,13 @@ func parseJSON(body []byte, into any) error {
 	}
 	var wrong *json.SemanticError
 	if !errors.As(err, &wrong) {
-		return &gateway.Error{Kind: gateway.Invalid, Message: "The body is not one JSON object with distinct names.", Err: err}
+		return notJSON(err)
 	}
-	place := strings.ReplaceAll(strings.TrimPrefix(string(wrong.JSONPointer), "/"), "/", ".")
-	what := "has a value of another type than this field takes"
+	place := placeOf(wrong.JSONPointer)
+	if place == "" {
+		return &gateway.Error{Kind: gateway.Invalid, Message: fmt.Sprintf("The body is %s, and must be one JSON object.", nounOf(wrong.JSONKind)), Err: err}
+	}
+	what := fmt.Sprintf("is %s, and takes %s", valueOf(body, wrong), typeOf(wrong.GoType))
 	if errors.Is(err, json.ErrUnknownName) {
 		what = "is not known here"
 		if near := slips.Near(place, membersOf(into)); len(near) > 0 {
@@ -84,6 +88,91 @@ func parseJSON(body []byte, into any) error {
 		}
 	}
 	return &gateway.Error{Kind: gateway.Invalid, Param: place, Message: fmt.Sprintf("The field %q %s.", gateway.ExcerptOf(place, 80), what), Err: err}
+}
+
+// notJSON is the error of a body that is not strict JSON.
+func notJSON(err error) error {
+	var at *jsontext.SyntacticError
+	switch {
+	case !errors.As(err, &at):
+		return &gateway.Error{Kind: gateway.Invalid, Message: "The body is not one JSON object with distinct names.", Err: err}
+	case errors.Is(err, jsontext.ErrDuplicateName):
+		place := placeOf(at.JSONPointer)
+		return &gateway.Error{Kind: gateway.Invalid, Param: place, Message: fmt.Sprintf("The field %q is there twice: leave one of them out.", gateway.ExcerptOf(place, 80)), Err: err}
+	}
+	return &gateway.Error{Kind: gateway.Invalid, Message: fmt.Sprintf("The body is not one JSON object: it is wrong at byte %d.", at.ByteOffset), Err: err}
+}
+
+// placeOf writes a pointer as messages have places: limits[0].per.
+func placeOf(pointer jsontext.Pointer) string {
+	var b strings.Builder
+	for token := range pointer.Tokens() {
+		switch _, err := strconv.Atoi(token); {
+		case err == nil && b.Len() > 0:
+			b.WriteString("[" + token + "]")
+		case b.Len() > 0:
+			b.WriteString("." + token)
+		default:
+			b.WriteString(token)
+		}
+	}
+	return b.String()
+}
+
+// valueOf is the value that is wrong: a number or a text itself, of others their kind.
+func valueOf(body jsontext.Value, wrong *json.SemanticError) string {
+	for token := range wrong.JSONPointer.Tokens() {
+		var members map[string]jsontext.Value
+		var list []jsontext.Value
+		if n, err := strconv.Atoi(token); json.Unmarshal(body, &members) == nil {
+			body = members[token]
+		} else if json.Unmarshal(body, &list) == nil && err == nil && n < len(list) {
+			body = list[n]
+		}
+	}
+	if body.Kind() == '"' || body.Kind() == '0' {
+		return gateway.ExcerptOf(string(body), 80)
+	}
+	return nounOf(wrong.JSONKind)
+}
+
+// nounOf is a kind of JSON in words.
+func nounOf(kind jsontext.Kind) string {
+	switch kind {
+	case '{':
+		return "an object"
+	case '[':
+		return "a list"
+	case '"':
+		return "a text"
+	case '0':
+		return "a number"
+	case 'n':
+		return "null"
+	}
+	return "true or false"
+}
+
+// typeOf is what a field takes, in words.
+func typeOf(t reflect.Type) string {
+	for t != nil && t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	switch {
+	case t == nil:
+		return "a value of another type"
+	case t.Kind() == reflect.Int:
+		return "a whole number that fits"
+	case t.Kind() == reflect.Float64:
+		return "a number"
+	case t.Kind() == reflect.String:
+		return "a text"
+	case t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.String:
+		return "a list of texts"
+	case t.Kind() == reflect.Slice:
+		return "a list"
+	}
+	return "an object"
 }
 
 // slips finds the field that a wrong one may be a slip of.

@@ -125,7 +125,7 @@ func scopeOf(models, tools []string, most *int, labels map[string]string, limits
 	s = keys.Scope{Models: models, Tools: tools, Labels: labels, Limits: limits}
 	if most != nil {
 		if s.MaxTokens = *most; *most < 1 {
-			return s, &keys.Error{Kind: keys.Invalid, Field: "max_tokens", Message: fmt.Sprintf("The field max_tokens is wrong: it may be from 1 to %d, or left out.", keys.MaxTokens)}
+			return s, &keys.Error{Kind: keys.Invalid, Field: "max_tokens", Message: fmt.Sprintf("The field max_tokens is wrong: %d is out of range; it may be from 1 to %d, or left out.", *most, keys.MaxTokens)}
 		}
 	}
 	return s, nil
@@ -148,7 +148,7 @@ func (k keysAdmin) list(c echo.Context) error {
 	if text := c.QueryParam("limit"); text != "" {
 		n, err := strconv.Atoi(text)
 		if err != nil || n < 1 || n > maxKeysPage {
-			return &gateway.Error{Kind: gateway.Invalid, Param: "limit", Message: fmt.Sprintf("The parameter limit must be a number from 1 to %d.", maxKeysPage)}
+			return &gateway.Error{Kind: gateway.Invalid, Param: "limit", Message: fmt.Sprintf("The parameter limit must be a number from 1 to %d, not %.40q.", maxKeysPage, text)}
 		}
 		limit = n
 	}
@@ -231,7 +231,7 @@ func (k keysAdmin) rotate(c echo.Context) error {
 	overlap := keys.Overlap
 	if f.Overlap != "" {
 		if overlap, err = time.ParseDuration(f.Overlap); err != nil {
-			return &gateway.Error{Kind: gateway.Invalid, Param: "overlap", Message: "The field overlap must be a time such as 24h, 30m or 0s."}
+			return &gateway.Error{Kind: gateway.Invalid, Param: "overlap", Message: fmt.Sprintf("The field overlap must be a time such as 24h, 30m or 0s, not %.40q.", f.Overlap)}
 		}
 	}
 	text, e, err := k.manager.Rotate(c.Request().Context(), name, overlap)

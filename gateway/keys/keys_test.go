@@ -136,7 +136,7 @@ func TestMistakes(t *testing.T) {
 	d.create(t, keys.Key{Name: "app"})
 	long := strings.Repeat("x", 65)
 	for says, k := range map[string]keys.Key{
-		"a name has 1 to 64": {Name: long}, "a name has 1": {}, "a name": {Name: "a\nb"}, `There is a key "app" already`: {Name: "app"},
+		"is not a name: one has 1 to 64": {Name: long}, "is not a name: one has 1": {}, "a name": {Name: "a\nb"}, `There is a key "app" already`: {Name: "app"},
 		`There is no team "x"`: {Name: "n", Team: "x"}, "max_tokens is wrong": {Name: "n", Scope: keys.Scope{MaxTokens: -1}}, "may be from 1 to 10000000": {Name: "n", Scope: keys.Scope{MaxTokens: 1 << 40}},
 		"cidr[1] is wrong": {Name: "n", CIDR: []string{"10.0.0.0/8", "10.0.0.0/99"}}, "arms[0] is wrong": {Name: "n", Arms: []string{"a"}}, "is in the list twice": {Name: "n", Scope: keys.Scope{Models: []string{"a", "a"}}},
 		"labels.a b is wrong": {Name: "n", Scope: keys.Scope{Labels: map[string]string{"a b": ""}}}, "is over": {Name: "n", Expires: d.now.Add(-time.Second)},

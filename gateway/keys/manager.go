@@ -97,10 +97,10 @@ func (m *Manager) now() time.Time { return m.b.o.Now().UTC().Truncate(time.Secon
 
 func (m *Manager) check(k Key) error {
 	if problem := CheckName(k.Name); problem != "" {
-		return &Error{Invalid, "name", "The field name is wrong: " + problem + "."}
+		return &Error{Invalid, "name", "The field name is wrong: " + Quote(k.Name) + " " + problem + "."}
 	}
 	if over(k.Expires, m.now()) {
-		return &Error{Invalid, "expires", fmt.Sprintf("The field expires is wrong: %s is over.", said(k.Expires))}
+		return &Error{Invalid, "expires", fmt.Sprintf("The field expires is wrong: %s is over; write a time to come, or leave it out.", said(k.Expires))}
 	}
 	return first(k.Check())
 }
@@ -110,7 +110,7 @@ func first(problems []Problem) error {
 	if len(problems) == 0 {
 		return nil
 	}
-	return &Error{Invalid, problems[0].At(), "The field " + problems[0].At() + " is wrong: " + problems[0].Message + "."}
+	return &Error{Invalid, problems[0].At(), "The field " + problems[0].At() + " is wrong: " + problems[0].Say(Quote) + "."}
 }
 
 func (m *Manager) checkTeam(name string) error {
@@ -186,7 +186,7 @@ func (m *Manager) unknown(name string) error {
 // 0 to MaxOverlap.
 func (m *Manager) Rotate(ctx context.Context, name string, overlap time.Duration) (text string, changed *Entry, err error) {
 	if overlap < 0 || overlap > MaxOverlap {
-		return "", nil, &Error{Invalid, "overlap", fmt.Sprintf("The field overlap is wrong: it may be from 0s to %v.", MaxOverlap)}
+		return "", nil, &Error{Invalid, "overlap", fmt.Sprintf("The field overlap is wrong: %v is out of range; it may be from 0s to %.0fh.", overlap, MaxOverlap.Hours())}
 	}
 	changed, err = m.change(ctx, name, func(k *Key) error {
 		now := m.now()
@@ -250,7 +250,7 @@ func (m *Manager) Delete(ctx context.Context, name string) error {
 // CreateTeam makes a team.
 func (m *Manager) CreateTeam(ctx context.Context, t Team) (*TeamEntry, error) {
 	if problem := CheckName(t.Name); problem != "" {
-		return nil, &Error{Invalid, "name", "The field name is wrong: " + problem + "."}
+		return nil, &Error{Invalid, "name", "The field name is wrong: " + Quote(t.Name) + " " + problem + "."}
 	}
 	if err := first(t.Check()); err != nil {
 		return nil, err

@@ -67,6 +67,7 @@ func NewAway(s *Shared, reserve bool, log *slog.Logger) *Away {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
+	s.log = log
 	a := &Away{shared: s, ahead: NewBatches(s, reserve), log: log, stop: make(chan struct{}), ended: make(chan struct{}), replicas: 1, known: amounts{}, told: amounts{}}
 	go a.follow()
 	return a
@@ -87,13 +88,15 @@ type AwayStats struct {
 	// Journal is how many requests, or batches of them, are to be settled when it is back; Lost how many could not be kept.
 	Journal int
 	Lost    int64
+	// Unsure is how many ends of requests were told again so late that the Redis could not say whether it had heard of them.
+	Unsure int64
 }
 
 // AwayStats says how the Redis is, for metrics.
 func (a *Away) AwayStats() AwayStats {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	s := AwayStats{Up: a.since.IsZero(), Replicas: a.replicas, Journal: len(a.journal), Lost: a.lost}
+	s := AwayStats{Up: a.since.IsZero(), Replicas: a.replicas, Journal: len(a.journal), Lost: a.lost, Unsure: a.shared.unsure.Load()}
 	if !s.Up { // else they are in a moment
 		s.Journal += a.ahead.waiting()
 	}

@@ -1,6 +1,9 @@
 package limit_test
 
 import (
+	"log/slog"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -125,4 +128,122 @@ func TestLateBatch(t *testing.T) {
 	if _, v, err := shared.Acquire(t.Context(), s, "last", holds(1, 0)); err != nil || v.States[0].Used != 12 || v.States[1].Used != 2 {
 		t.Errorf("got %+v, error %v, want 10 spent, and 2 that run", v.States, err)
 	}
+}
+
+// forget has the Redis forget which leases are over, as it does in time.
+func forget(t *testing.T, s *redistest.Server) {
+	t.Helper()
+	client, err := redis.Open(redis.Options{URL: s.URL(), KeyPrefix: s.KeyPrefix()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	out, err := client.Run(t.Context(), redis.NewScript(`local n = 0
+for _, key in ipairs(redis.call('KEYS', ARGV[1])) do n = n + redis.call('DEL', key) end
+return {tostring(n)}`), redis.Keys{client.Key("any")}, []any{"*over*"})
+	if err != nil || len(out) != 1 || out[0] == "0" {
+		t.Fatal(out, err)
+	}
+}
+
+// TestUnsureEnd holds that an end of a lease which is told again so late that the Redis does not know any more whether it has
+// heard of it is said in the log and counted, that a budget is not given back what others have used, and that one which is told again in time
+// counts once and is not mentioned.
+func TestUnsureEnd(t *testing.T) {
+	t.Parallel()
+	for name, row := range map[string]struct {
+		release, late bool
+		lose          int32
+		spent         int64 // of 5 used at the beginning, 30 at the end, and 7 by another
+		warns         string
+	}{
+		"settled in time":  {false, false, loseAnswer, 37, ""},
+		"settled late":     {false, true, loseAnswer, 62, "what a request used may count twice"},
+		"not told":         {false, true, loseRequest, 37, "what a request used may count twice"},
+		"released in time": {true, false, loseAnswer, 7, ""},
+		"released late":    {true, true, loseAnswer, 7, "what a request held may count as used"},
+		"release not told": {true, true, loseRequest, 12, "what a request held may count as used"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := newClock()
+			server := redistest.Start(t)
+			limiter, l := lined(t, server, c)
+			var log lines
+			away := limit.NewAway(limiter, false, slog.New(slog.NewTextHandler(&log, nil)))
+			t.Cleanup(func() { away.Close() })
+			s := set(t, limit.Limit{Scope: key, Kind: limit.Money, Max: 1000, Window: limit.Total})
+			lease, _, err := limiter.Acquire(t.Context(), s, "runs", holds(10, 5))
+			if err != nil || lease == nil {
+				t.Fatal(lease, err)
+			}
+			other, _, err := limiter.Acquire(t.Context(), s, "other", holds(7, 0))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := limiter.Settle(t.Context(), other, limit.Amount{Nano: 7}); err != nil {
+				t.Fatal(err)
+			}
+			end := func() error {
+				if row.release {
+					return limiter.Release(t.Context(), lease)
+				}
+				return limiter.Settle(t.Context(), lease, limit.Amount{Nano: 30})
+			}
+			l.lose.Store(row.lose)
+			if end() == nil {
+				t.Fatal("got no error, want that nobody knows")
+			}
+			if row.late {
+				c.move(31 * time.Minute)
+				if row.lose == loseAnswer {
+					forget(t, server)
+				}
+				// Holds that are over, which the next request finds.
+				if probe, _, err := limiter.Acquire(t.Context(), s, "finds", holds(0, 0)); err != nil {
+					t.Fatal(err)
+				} else if err := limiter.Release(t.Context(), probe); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := end(); err != nil {
+				t.Fatal(err)
+			}
+			if err := end(); err != nil { // it is over
+				t.Fatal(err)
+			}
+			_, v, err := limiter.Acquire(t.Context(), s, "looks", holds(0, 0))
+			if err != nil || v.States[0].Used != row.spent {
+				t.Errorf("got %+v, error %v, want %d spent", v.States, err, row.spent)
+			}
+			said, unsure := log.String(), int64(0)
+			if row.warns != "" {
+				unsure = 1
+			}
+			if got := away.AwayStats().Unsure; got != unsure {
+				t.Errorf("got %d that nobody is sure of, want %d", got, unsure)
+			}
+			if row.warns == "" && said != "" || !strings.Contains(said, row.warns) || row.warns != "" && strings.Count(said, "\n") != 1 {
+				t.Errorf("got the log %q, want %q in it, once", said, row.warns)
+			}
+		})
+	}
+}
+
+// lines is what a log has written.
+type lines struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (l *lines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+func (l *lines) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
 }

@@ -80,6 +80,8 @@ type atRedis struct {
 	slots int64 // requests at a time
 	seen  int64 // when it was renewed last, by the Redis's clock, µs
 	steps int64 // how often it was to be extended: what the Redis does behind a later step is nothing
+	// told is when the Redis was told of its end first without an answer; 0 for never, µs.
+	told int64
 	// back is how many requests rates get back at its end, below 0 how many they have not heard of, and floors what is left in each rate at least; nil for nothing.
 	back   int64
 	floors []int64

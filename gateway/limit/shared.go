@@ -5,8 +5,11 @@ import (
 	"crypto/rand"
 	_ "embed"
 	"encoding/binary"
+	"errors"
 	"fmt"
+	"log/slog"
 	"math"
+	"net"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -28,6 +31,9 @@ type Shared struct {
 	ahead  atomic.Int64     // how far the Redis's clock is ahead of this one, µs
 	// patience is how long the Redis is waited for.
 	patience time.Duration
+	// unsure counts ends of leases of which nobody is sure, and log hears of them; nil: nobody does.
+	unsure atomic.Int64
+	log    *slog.Logger
 }
 
 // NewShared makes a Shared, whose keys begin with the client's prefix. now is a clock for tests; nil is that
@@ -421,6 +427,28 @@ func (s *Shared) finish(ctx context.Context, l *Lease, used Amount, op string) e
 	if l.over {
 		return nil
 	}
+	unsure := s.forgotten(l)
+	if unsure && op == "release" { // else what others have used would be given back, if the Redis has heard of it
+		s.doubt(l, "limits: what a request held may count as used, since it was given back too late to be sure that this had not been done", used)
+		l.over = true
+		return nil
+	}
+	r, err := s.run(ctx, l.set, s.ending(l, used, op))
+	if err != nil {
+		if l.told == 0 && sent(err) {
+			l.told = s.now()
+		}
+		return err
+	}
+	if unsure && r.word != "over" {
+		s.doubt(l, "limits: what a request used may count twice, since it was told again too late to be sure that it had not been counted", used)
+	}
+	l.over = true
+	return nil
+}
+
+// ending is the call that ends a lease.
+func (s *Shared) ending(l *Lease, used Amount, op string) *call {
 	set, p := l.set, l.place
 	c := s.begin(step{op: op, lease: l.ID, seen: l.seen}, set, p)
 	for i := range set.limits {
@@ -438,9 +466,24 @@ func (s *Shared) finish(ctx context.Context, l *Lease, used Amount, op string) e
 			c.budget(one.Max, used.of(one.Kind), 0, l.used.of(one.Kind), p.ends[i])
 		}
 	}
-	if _, err := s.run(ctx, set, c); err != nil {
-		return err
+	return c
+}
+
+// forgotten reports whether the Redis may have heard of the end of a lease so long ago that it does not know it any more.
+func (s *Shared) forgotten(l *Lease) bool {
+	return l.told != 0 && s.now()-l.told > (marked-time.Minute).Microseconds() // its clock and this one may differ a little
+}
+
+// sent reports whether the Redis may have heard of what has failed.
+func sent(err error) bool {
+	var op *net.OpError
+	return !errors.As(err, &op) || op.Op != "dial"
+}
+
+// doubt notes that nobody is sure whether the end of a lease was counted.
+func (s *Shared) doubt(l *Lease, what string, used Amount) {
+	s.unsure.Add(1)
+	if s.log != nil {
+		s.log.Warn(what, "lease", l.ID, "limits_of", l.set.group, "tokens", used.Tokens, "usd", Dollars(used.Nano), "after", time.Duration(s.now()-l.told)*time.Microsecond)
 	}
-	l.over = true
-	return nil
 }

@@ -73,12 +73,12 @@ func (s *Spec) Range() string {
 		value, of int
 	}{{"requests", s.Requests, maxRequests}, {"tokens", s.Tokens, maxTokens}, {"concurrency", s.Concurrency, maxConcurrency}, {"burst", s.Burst, maxTokens}} {
 		if n.value < 0 || n.value > n.of {
-			return fmt.Sprintf("%s is out of range; it may be from 1 to %d", n.name, n.of)
+			return fmt.Sprintf("%s: %d is out of range; it may be from 1 to %d", n.name, n.value, n.of)
 		}
 	}
 	switch {
 	case s.USD != 0 && !(s.USD >= minUSD && s.USD <= maxUSD):
-		return fmt.Sprintf("usd is out of range; it may be from %f to %d", minUSD, maxUSD)
+		return fmt.Sprintf("usd: %s is out of range; it may be from %f to %d", plainly(s.USD), minUSD, maxUSD)
 	case s.OnExceed != "" && s.OnExceed != "finish" && s.OnExceed != "cut":
 		return fmt.Sprintf("on_exceed is finish or cut, not %.40q", s.OnExceed)
 	}
@@ -86,6 +86,14 @@ func (s *Spec) Range() string {
 		return fmt.Sprintf("redis_away is local_share, closed or open, not %.40q", s.RedisAway)
 	}
 	return ""
+}
+
+// plainly writes a number without an exponent, unless it is a very large one.
+func plainly(n float64) string {
+	if math.Abs(n) < 1e15 {
+		return strconv.FormatFloat(n, 'f', -1, 64)
+	}
+	return strconv.FormatFloat(n, 'g', -1, 64)
 }
 
 // Problem is what is wrong with a spec, but for [Spec.Range]; "" if nothing is.
@@ -101,9 +109,9 @@ func (s *Spec) Problem() string {
 	case kinds != 1:
 		return "a limit has exactly one of requests, tokens, concurrency and usd; write for example {requests: 60, per: 1m}"
 	case s.Burst > 0 && (window || s.Concurrency > 0):
-		return "burst is for requests and tokens in a time"
+		return fmt.Sprintf("burst: %d is for requests and tokens in a time such as 1m; leave it out", s.Burst)
 	case s.OnExceed != "" && !window:
-		return "on_exceed is for budgets: usd, and tokens per day, week, month or total"
+		return fmt.Sprintf("on_exceed: %s is for budgets, usd and tokens per day, week, month or total; leave it out", s.OnExceed)
 	case s.Models != nil && len(s.Models) == 0:
 		return "models is empty, so nothing would count; leave it out for all models"
 	case slices.Contains(s.Models, ""):
@@ -116,7 +124,7 @@ func (s *Spec) Problem() string {
 func (s *Spec) timeProblem(window bool) string {
 	if s.Concurrency > 0 {
 		if s.Per != "" {
-			return "concurrency is at a time; leave per out"
+			return fmt.Sprintf("per: %.40q is not for concurrency, which is at a time; leave it out", s.Per)
 		}
 		return ""
 	}
@@ -128,7 +136,7 @@ func (s *Spec) timeProblem(window bool) string {
 	case s.USD > 0 && !window:
 		return fmt.Sprintf("the window of a budget is day, week, month or total, not %.40q; write for example {usd: 10, per: month}", s.Per)
 	case s.Requests > 0 && window:
-		return "requests have a time such as 24h, and no window"
+		return fmt.Sprintf("per: requests have a time such as 24h, and no window such as %s", s.Per)
 	case !window && !rate:
 		return fmt.Sprintf("per is a time from 1s to 744h, such as 1m, or for tokens day, week, month or total, not %.40q", s.Per)
 	}
@@ -210,10 +218,10 @@ func ParseSpec(text string) (s Spec, err error) {
 			known, err = s.setMore(name, value)
 		}
 		if !known {
-			return s, fmt.Errorf("a limit has no %q at this place: write for example requests=60/1m,burst=10", name)
+			return s, fmt.Errorf("the limit %q has no %q at this place: write for example requests=60/1m,burst=10", text, name)
 		}
 		if err != nil {
-			return s, fmt.Errorf("the value of %s in the limit %q is not a number that fits", name, text)
+			return s, fmt.Errorf("the value of %s in the limit %q is not a number that fits; write for example requests=60/1m or usd=2.5/month", name, text)
 		}
 	}
 	return s, nil

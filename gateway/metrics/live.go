@@ -251,6 +251,7 @@ func (c *collected) limits(o Options) {
 			set("callgate_limit_gateways", float64(r.Replicas))
 			set("callgate_limit_journal", float64(r.Journal))
 			set("callgate_limit_lost_total", float64(r.Lost))
+			set("callgate_limit_unsure_total", float64(r.Unsure))
 		}
 	},
 		"callgate_limit_holds", "Requests in progress that hold some of their limits.",
@@ -259,7 +260,8 @@ func (c *collected) limits(o Options) {
 		"callgate_limit_redis_up", "Whether the Redis that limits are counted in is there: 1 or 0.",
 		"callgate_limit_gateways", "Gateways that count in the Redis, as of when it was last there.",
 		"callgate_limit_journal", "Requests that are to be settled when the Redis is back.",
-		"callgate_limit_lost_total", "Requests that could not be settled, because too many waited for the Redis.")
+		"callgate_limit_lost_total", "Requests that could not be settled, because too many waited for the Redis.",
+		"callgate_limit_unsure_total", "Requests whose end the Redis was told again after half an hour without an answer: what they used may count twice.")
 }
 
 func (c *collected) content(o Options) {

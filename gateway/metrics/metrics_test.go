@@ -199,7 +199,7 @@ func TestGolden(t *testing.T) {
 			return keys.State{Keys: 3, Teams: 1, Refused: map[keys.Reason]uint64{keys.Blocked: 2}}
 		},
 		Limits: func() limit.Stats {
-			return limit.Stats{Figures: []limit.Figure{{Of: "key", Kind: "usd", Admitted: 5, Refused: 1}}, Running: 2, Cut: 1, Away: 3, Redis: &limit.AwayStats{Up: true, Replicas: 2, Journal: 1},
+			return limit.Stats{Figures: []limit.Figure{{Of: "key", Kind: "usd", Admitted: 5, Refused: 1}}, Running: 2, Cut: 1, Away: 3, Redis: &limit.AwayStats{Up: true, Replicas: 2, Journal: 1, Unsure: 4},
 				Budgets: []limit.BudgetFigure{{Scope: limit.Scope{Of: "team", Name: "red"}, Kind: "usd", Window: limit.Month, Used: 3, Max: 4}, {Scope: limit.Scope{Of: "key_model", Name: "app", Models: "gpt-*"}, Kind: "token_budget", Window: limit.Total}}}
 		},
 		Usage: func() billing.Stats {

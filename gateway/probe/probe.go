@@ -31,6 +31,38 @@ type Prober struct {
 // ErrKey is in the error of a server that refuses the key, or that there is none.
 var ErrKey = errors.New("wants a key")
 
+// NoAPIError is a server that answers, but with no list of models.
+type NoAPIError struct {
+	Asked  string // its URL of models
+	Status int
+	// API is the base URL at which it has a list; "" if none was found.
+	API  string
+	said string
+}
+
+func (e *NoAPIError) Error() string {
+	switch {
+	case e.Status == http.StatusOK:
+		return fmt.Sprintf("GET %s answers with status 200 and no list of models", e.Asked)
+	case e.said != "":
+		return fmt.Sprintf("GET %s answers with status %d: %s", e.Asked, e.Status, e.said)
+	}
+	return fmt.Sprintf("GET %s answers with status %d, not with a list of models", e.Asked, e.Status)
+}
+
+// Remedy says what to do.
+func (e *NoAPIError) Remedy() string {
+	switch {
+	case e.API != "":
+		return "its API is at " + e.API + ": write that"
+	case e.Status == http.StatusTooManyRequests:
+		return "the server asks to wait: try again later"
+	case e.Status >= http.StatusInternalServerError:
+		return "the server fails, or loads its model yet: see its log, and ask again"
+	}
+	return "the server runs, but has no OpenAI-compatible API at this address: write the base URL under which it has /models and /chat/completions, which its documents name"
+}
+
 // Report is what was found out.
 type Report struct {
 	Software, Version string   // "vllm", "sglang", "llama.cpp", "ollama", "tgi", "lmstudio"; "" if nobody knows
@@ -80,25 +112,23 @@ func (p *Prober) Ask(ctx context.Context, model string) (*Report, error) {
 
 // models reads the list of models, whose owner most servers use for their own name.
 func (p *Prober) models(ctx context.Context, r *Report) error {
-	status, body, err := p.get(ctx, p.Base.JoinPath("models"))
+	asked := p.Base.JoinPath("models")
+	status, body, err := p.get(ctx, asked)
 	if err != nil {
 		return err
 	}
-	var list struct {
-		Data []struct {
-			ID      string `json:"id"`
-			OwnedBy string `json:"owned_by"`
-			Length  int    `json:"max_model_len"`
-			Meta    struct {
-				Length int `json:"n_ctx_train"`
-			} `json:"meta"`
-		} `json:"data"`
-	}
+	var list modelList
 	switch {
 	case status == http.StatusUnauthorized || status == http.StatusForbidden:
 		return fmt.Errorf("%s %w (status %d)", p.Base, ErrKey, status)
-	case status != http.StatusOK || json.Unmarshal(body, &list) != nil || list.Data == nil:
-		return fmt.Errorf("GET %s/models gives no list of models (status %d): is the base URL right, with its /v1?", p.Base, status)
+	case !list.read(status, body):
+		e := &NoAPIError{Asked: asked.Redacted(), Status: status}
+		if status >= http.StatusInternalServerError || status == http.StatusTooManyRequests {
+			e.said = words(body)
+		} else {
+			e.API = p.elsewhere(ctx)
+		}
+		return e
 	}
 	for _, m := range list.Data {
 		r.Models = append(r.Models, m.ID)
@@ -108,6 +138,46 @@ func (p *Prober) models(ctx context.Context, r *Report) error {
 		r.Software = owners[strings.ToLower(list.Data[0].OwnedBy)]
 	}
 	return nil
+}
+
+// modelList is what /models gives.
+type modelList struct {
+	Data []struct {
+		ID      string `json:"id"`
+		OwnedBy string `json:"owned_by"`
+		Length  int    `json:"max_model_len"`
+		Meta    struct {
+			Length int `json:"n_ctx_train"`
+		} `json:"meta"`
+	} `json:"data"`
+}
+
+// read reports whether an answer is a list.
+func (l *modelList) read(status int, body []byte) bool {
+	return status == http.StatusOK && json.Unmarshal(body, l) == nil && l.Data != nil
+}
+
+// elsewhere looks for the API of a server at the addresses that people mean who write another one: with the path of an
+// endpoint, without the version, or with one that is too much. "" if it is at none of them.
+func (p *Prober) elsewhere(ctx context.Context) string {
+	path := strings.TrimRight(p.Base.Path, "/")
+	for _, endpoint := range []string{"/chat/completions", "/completions", "/responses", "/messages", "/embeddings", "/models"} {
+		path = strings.TrimSuffix(path, endpoint)
+	}
+	tried := map[string]bool{p.Base.Path: true}
+	for _, other := range []string{path, path + "/v1", strings.TrimSuffix(path, "/v1"), "/v1"} {
+		if tried[other] {
+			continue
+		}
+		tried[other] = true
+		at := *p.Base
+		at.Path, at.RawPath = other, ""
+		var list modelList
+		if status, body, err := p.get(ctx, at.JoinPath("models")); err == nil && list.read(status, body) {
+			return at.Redacted()
+		}
+	}
+	return ""
 }
 
 // owners are the values of owned_by by which servers name themselves: vllm/entrypoints/openai,
@@ -219,6 +289,11 @@ func (p *Prober) chat(ctx context.Context, model, more string) (*answer, error) 
 
 // message is what a server says of a failure, in one line.
 func message(status int, body []byte) string {
+	return cmp.Or(words(body), fmt.Sprintf("status %d", status))
+}
+
+// words are those of an error's body, in one line; "" if it has none.
+func words(body []byte) string {
 	var said struct {
 		Message string          `json:"message"`
 		Error   json.RawMessage `json:"error"`
@@ -234,7 +309,7 @@ func message(status int, body []byte) string {
 		_ = json.Unmarshal(said.Error, &text)
 	}
 	const most = 300
-	return plaintext.Excerpt(plaintext.Line(cmp.Or(text, fmt.Sprintf("status %d", status))), most)
+	return plaintext.Excerpt(plaintext.Line(text), most)
 }
 
 func (p *Prober) get(ctx context.Context, u *url.URL) (int, []byte, error) {

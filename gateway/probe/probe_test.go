@@ -2,6 +2,7 @@ package probe_test
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -122,28 +123,50 @@ func TestAsk(t *testing.T) {
 	}
 }
 
-// TestAskErrors holds that what is no such server is said in words that help.
+// TestAskErrors holds that what is no such server is said by what was seen and one remedy, which is the address of the API
+// where the server has it at another one.
 func TestAskErrors(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct {
-		status     int
-		body, want string
+		at, there    string // the base URL's path, and the path that has a list of models
+		status       int
+		body         string
+		want, remedy string // %s is the server
 	}{
-		{401, `{"error":{"message":"no"}}`, "wants a key"},
-		{404, `404 page not found`, "is the base URL right"},
-		{200, `<html>`, "is the base URL right"},
+		{"/v1", "", 401, `{"error":{"message":"no"}}`, "wants a key", ""},
+		{"/v1", "", 404, `{"detail":"Not Found"}`, "GET %s/v1/models answers with status 404, not with a list of models", "the server runs, but has no OpenAI-compatible API at this address: write the base URL under which it has /models"},
+		{"", "/v1/models", 404, `404 page not found`, "GET %s/models answers with status 404", "its API is at %s/v1: write that"},
+		{"/v1/chat/completions", "/v1/models", 405, `no`, "GET %s/v1/chat/completions/models answers with status 405", "its API is at %s/v1: write that"},
+		{"/v1/models/", "/v1/models", 404, `no`, "GET %s/v1/models/models answers", "its API is at %s/v1: write that"},
+		{"/proxy", "/proxy/v1/models", 404, `no`, "GET %s/proxy/models answers", "its API is at %s/proxy/v1: write that"},
+		{"/v1", "/models", 404, `no`, "GET %s/v1/models answers", "its API is at %s: write that"},
+		{"", "/v1/models", 200, `<html>`, "GET %s/models answers with status 200 and no list of models", "its API is at %s/v1: write that"},
+		{"/v1", "", 200, `<html>`, "GET %s/v1/models answers with status 200 and no list of models", "the server runs, but has no OpenAI-compatible API at this address"},
+		{"/v1", "", 503, `{"error":{"message":"Loading model"}}`, "GET %s/v1/models answers with status 503: Loading model", "the server fails, or loads its model yet: see its log, and ask again"},
+		{"/v1", "", 429, `slow down`, "GET %s/v1/models answers with status 429, not with a list of models", "the server asks to wait: try again later"},
 	} {
-		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == row.there {
+				io.WriteString(w, `{"data":[{"id":"m"}]}`)
+				return
+			}
 			w.WriteHeader(row.status)
 			io.WriteString(w, row.body)
 		}))
-		base, err := url.Parse(s.URL + "/v1")
+		base, err := url.Parse(s.URL + row.at)
 		if err != nil {
 			t.Fatal(err)
 		}
 		p := probe.Prober{HTTP: s.Client(), Base: base, Read: hermes}
-		if _, err := p.Ask(t.Context(), ""); err == nil || !strings.Contains(err.Error(), row.want) {
-			t.Errorf("status %d: got %v, want %q in it", row.status, err, row.want)
+		_, err = p.Ask(t.Context(), "")
+		if want := strings.ReplaceAll(row.want, "%s", s.URL); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "?") {
+			t.Errorf("%s, status %d: got %v, want %q in it", row.at, row.status, err, want)
+		}
+		var no *probe.NoAPIError
+		if errors.As(err, &no) != (row.remedy != "") {
+			t.Errorf("%s, status %d: got %#v", row.at, row.status, err)
+		} else if want := strings.ReplaceAll(row.remedy, "%s", s.URL); no != nil && !strings.HasPrefix(no.Remedy(), want) {
+			t.Errorf("%s, status %d: got the remedy %q, want %q", row.at, row.status, no.Remedy(), want)
 		}
 		s.Close()
 	}

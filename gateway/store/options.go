@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"log/slog"
 	"time"
 )
 
@@ -51,6 +52,8 @@ type Options struct {
 	Limits Limits
 	// Now is the time; nil is time.Now. For tests.
 	Now func() time.Time
+	// Log hears of what no caller is told: locks that cannot be kept fresh. nil is nowhere.
+	Log *slog.Logger
 }
 
 // Complete fills in the defaults and checks the rest.
@@ -64,6 +67,9 @@ func (o Options) Complete() (Options, error) {
 	l.Record = cmp.Or(l.Record, MaxRecord)
 	if o.Now == nil {
 		o.Now = time.Now
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
 	}
 	return o, nil
 }

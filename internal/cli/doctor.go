@@ -73,7 +73,12 @@ func (d *doctorCmd) server(ctx context.Context, e *env) error {
 	}}
 	found, err := p.Ask(ctx, d.Model)
 	if err != nil {
-		return fmt.Errorf("%w\n%s", err, cmp.Or(d.keyRemedy(err), connectRemedy(err), "start the server, or correct the address: nearly every base URL ends in /v1"))
+		remedy := cmp.Or(d.keyRemedy(err), connectRemedy(err), "start the server, or correct the host and the port of the address")
+		var no *probe.NoAPIError
+		if errors.As(err, &no) {
+			remedy = no.Remedy()
+		}
+		return fmt.Errorf("%w\n%s", err, remedy)
 	}
 	d.tell(e.stdout, found)
 	if found.Tools == probe.Unknown {

@@ -103,6 +103,7 @@ func TestDoctorFinds(t *testing.T) {
 	models := static(t, 200, "application/json", `{"object":"list","data":[{"id":"qwen3"}]}`)
 	refusing := static(t, 401, "application/json", `{"error":{"message":"no"}}`)
 	nothing := static(t, 404, "application/json", `{"detail":"Not Found"}`)
+	loading := static(t, 503, "application/json", `{"error":{"message":"Loading model"}}`)
 	signed := httptest.NewTLSServer(http.NotFoundHandler())
 	t.Cleanup(signed.Close)
 	signed.Config.ErrorLog = log.New(io.Discard, "", 0)
@@ -152,7 +153,9 @@ func TestDoctorFinds(t *testing.T) {
 		"blocked":              {demo + "keys: [{name: old, hash: \"" + hash + "\", blocked: true}]\n", "✗ keys", "callgate key", exitFailed},
 		"key refused":          {"providers: {p: {type: openai, base_url: " + refusing + ", api_key: geheim}}\n", "✗ provider p", "api_key is wrong", exitFailed},
 		"away":                 {"providers: {p: {type: openai, base_url: \"http://127.0.0.1:1/v1\"}}\n", "✗ provider p               127.0.0.1:1 refused the connection: dial tcp", "correct its base_url", exitFailed},
-		"no such API":          {"providers: {p: {type: openai, base_url: " + nothing + "}}\n", "✗ provider p               the upstream refused the request with status 404", "→ correct its base_url", exitFailed},
+		"no such API":          {"providers: {p: {type: openai, base_url: " + strings.TrimSuffix(nothing, "/v1") + "}}\n", "✗ provider p               the upstream refused the request with status 404", "→ correct its base_url: nearly every base URL ends in /v1", exitFailed},
+		"no API at /v1":        {"providers: {p: {type: openai, base_url: " + nothing + "}}\n", "✗ provider p               the upstream refused the request with status 404", "→ correct its base_url: callgate doctor http", exitFailed},
+		"loading":              {"providers: {p: {type: openai, base_url: " + loading + "}}\n", "✗ provider p", "→ it fails, or loads its model yet", exitFailed},
 		"no TLS":               {"providers: {p: {type: openai, base_url: " + strings.Replace(models, "http:", "https:", 1) + "}}\n", "does not speak TLS", "write http://", exitFailed},
 		"no such host":         {"providers: {p: {type: openai, base_url: \"http://no-such-host.invalid/v1\"}}\n", "cannot be resolved", "correct the name of the host", exitFailed},
 		"own certificate":      {"providers: {p: {type: openai, base_url: " + signed.URL + "}}\n", "is not accepted", "SSL_CERT_FILE", exitFailed},
@@ -202,6 +205,18 @@ func TestDoctorRemedies(t *testing.T) {
 			t.Errorf("got status %d and %q, want how to give a key", status, errs.String())
 		}
 	})
+	for name, row := range map[string]struct{ url, says, do string }{
+		"no API":      {static(t, 404, "application/json", `{"detail":"Not Found"}`), "/v1/models answers with status 404", "\nthe server runs, but has no OpenAI-compatible API at this address"},
+		"not running": {"http://127.0.0.1:1/v1", "connection refused", "\nstart the server, or correct the host and the port of the address"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var out, errs bytes.Buffer
+			if status := run(t.Context(), []string{"doctor", row.url}, nil, &out, &errs); status != exitFailed || !strings.Contains(errs.String(), row.says) || !strings.Contains(errs.String(), row.do) || strings.Count(errs.String(), "\n") != 2 {
+				t.Errorf("got status %d and %q, want %q and %q", status, errs.String(), row.says, row.do)
+			}
+		})
+	}
 	for want, err := range map[string]error{
 		"NO_PROXY": &net.OpError{Op: "proxyconnect", Net: "tcp", Err: syscall.ECONNREFUSED},
 		"https://": &net.OpError{Op: "read", Net: "tcp", Err: syscall.ECONNRESET},

@@ -228,7 +228,7 @@ func (x *examination) store(ctx context.Context) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, askPatience)
 	defer cancel()
-	kept, err := openStore(ctx, x.cfg)
+	kept, err := openStore(ctx, x.cfg, nil)
 	if err == nil && kept != nil {
 		err = kept.Close()
 	}

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"maps"
 	"net"
+	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -42,7 +43,7 @@ func (x *examination) provider(ctx context.Context, name string, p config.Provid
 	defer cancel()
 	models, err := lister.Models(ctx)
 	if err != nil {
-		x.wrong(what, saidOf(name, err), remedyOf(err))
+		x.wrong(what, saidOf(name, err), remedyOf(err, p.BaseURL))
 		return
 	}
 	x.good(what, "answers, "+howMany(len(models), "model"))
@@ -67,16 +68,21 @@ func saidOf(provider string, err error) error {
 }
 
 // remedyOf says what to do about an upstream that does not answer as it should.
-func remedyOf(err error) string {
-	switch gateway.AsError(err).Kind {
-	case gateway.Unauthorized:
+func remedyOf(err error, base string) string {
+	e := gateway.AsError(err)
+	switch {
+	case e.Kind == gateway.Unauthorized:
 		return "its api_key is wrong, or the environment has another one"
-	case gateway.RateLimited:
+	case e.Kind == gateway.RateLimited:
 		return "it asks to wait: try again later"
-	case gateway.Rejected:
+	case e.Kind == gateway.Rejected && !strings.Contains(base, "/v1"):
 		return "correct its base_url: nearly every base URL ends in /v1"
+	case e.Kind == gateway.Rejected:
+		return "correct its base_url: callgate doctor " + base + " looks where its API is"
+	case e.Status >= http.StatusInternalServerError:
+		return "it fails, or loads its model yet: see its log, and ask again"
 	}
-	return cmp.Or(connectRemedy(err), "start it, or correct its base_url: nearly every base URL ends in /v1")
+	return cmp.Or(connectRemedy(err), "start it, or correct its base_url")
 }
 
 // connectRemedy says what to do about a server that there is no connection to; "" where the

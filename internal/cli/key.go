@@ -39,7 +39,7 @@ type scopeFlags struct {
 	Models    []string          `help:"Models that may be asked for, with * for any text." placeholder:"NAME,..."`
 	Tools     []string          `help:"Tools of tool_servers that may be used, as server__tool." placeholder:"NAME,..."`
 	MaxTokens *int              `help:"Most output tokens that a request may ask for." placeholder:"N"`
-	Label     map[string]string `help:"Labels for rows of usage." placeholder:"NAME=TEXT"`
+	Label     map[string]string `mapsep:"none" help:"Labels for rows of usage, may be repeated." placeholder:"NAME=TEXT"`
 	Limit     []string          `sep:"none" help:"A limit, may be repeated: requests=60/1m, tokens=100000/1m, usd=10/month or concurrency=4, followed, after commas, by burst=N, models=NAME or on_exceed=cut." placeholder:"LIMIT"`
 }
 

@@ -83,11 +83,11 @@ func TestKeyLimits(t *testing.T) {
 	passes("without the team's limit", ask(red, "other"))
 
 	for body, says := range map[string]string{
-		`{"name":"n","limits":[{"requests":-1,"per":"1m"}]}`:                               "limits[0] is wrong: requests is out of range; it may be from 1 to 1000000000",
-		`{"name":"n","limits":[{"requests":1000000001,"per":"1m"}]}`:                       "requests is out of range",
-		`{"name":"n","limits":[{"tokens":99999999999999999999,"per":"1m"}]}`:               "limits.0.tokens",
-		`{"name":"n","limits":[{"usd":-5,"per":"month"}]}`:                                 "usd is out of range; it may be from 0.000001 to 4500000",
-		`{"name":"n","limits":[{"usd":1e300,"per":"month"}]}`:                              "usd is out of range",
+		`{"name":"n","limits":[{"requests":-1,"per":"1m"}]}`:                               "limits[0] is wrong: requests: -1 is out of range; it may be from 1 to 1000000000",
+		`{"name":"n","limits":[{"requests":1000000001,"per":"1m"}]}`:                       "requests: 1000000001 is out of range",
+		`{"name":"n","limits":[{"tokens":99999999999999999999,"per":"1m"}]}`:               "limits[0].tokens",
+		`{"name":"n","limits":[{"usd":-5,"per":"month"}]}`:                                 "usd: -5 is out of range; it may be from 0.000001 to 4500000",
+		`{"name":"n","limits":[{"usd":1e300,"per":"month"}]}`:                              "usd: 1e+300 is out of range",
 		`{"name":"n","limits":[{"usd":5,"per":"1m"}]}`:                                     "the window of a budget is day, week, month or total",
 		`{"name":"n","limits":[{"usd":5,"requests":4,"per":"month"}]}`:                     "exactly one of requests, tokens, concurrency and usd",
 		`{"name":"n","limits":[{"requests":4}]}`:                                           "per is missing",
@@ -99,7 +99,7 @@ func TestKeyLimits(t *testing.T) {
 	} {
 		edit("/admin/keys", body, 400, says)
 	}
-	for text, says := range map[string]string{"60/1m": "is not written as", "requests=many/1m": "is not a number that fits", "usd=-3/month": "usd is out of range", "usd=NaN/month": "is not a number", "requests=6/1m,colour=red": "has no \"colour\""} {
+	for text, says := range map[string]string{"60/1m": "is not written as", "requests=many/1m": "is not a number that fits", "usd=-3/month": "usd: -3 is out of range", "usd=NaN/month": "is not a number", "requests=6/1m,colour=red": "has no \"colour\""} {
 		if out := g.ctl(1, "key", "create", "n", "--limit", text); !strings.Contains(out, says) {
 			t.Errorf("--limit %s: got %s, want %q", text, out, says)
 		}

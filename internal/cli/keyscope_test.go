@@ -141,7 +141,10 @@ func TestKeyCommands(t *testing.T) {
 	if r := g.chat(hello("fast", "")); r.status != 401 {
 		t.Errorf("got status %d without a key, want 401", r.status)
 	}
-	g.ctl(0, "team", "create", "search", "--models", "fast", "--label", "cost_center=4711")
+	g.ctl(0, "team", "create", "search", "--models", "fast", "--label", "cost_center=4711", "--label", "note=a;b")
+	if r := g.adminDo("GET", "/admin/teams/search"); !strings.Contains(r.body, `"note":"a;b"`) {
+		t.Errorf("got %s, want the label with its semicolon", r.body)
+	}
 	first := g.make("create", "app", "--team", "search", "--expires", "720h")
 	if r := ask(first); r.status != 200 {
 		t.Fatalf("got %d %s with a new key", r.status, r.body)
@@ -210,8 +213,8 @@ func TestKeyMistakes(t *testing.T) {
 		"year 10000":        {"POST", "/admin/keys", `{"name":"n","expires":"9999-12-31T23:59:59-01:00"}`, 400, "expires is wrong"},
 		"no time":           {"POST", "/admin/keys", `{"name":"n","expires":"soon"}`, 400, "expires is wrong"},
 		"unknown field":     {"POST", "/admin/keys", `{"name":"n","max_token":1}`, 400, "max_token\\\" is not known"},
-		"twice":             {"POST", "/admin/keys", `{"name":"n","name":"m"}`, 400, "distinct names"},
-		"no object":         {"POST", "/admin/keys", `[]`, 400, "another type"},
+		"twice":             {"POST", "/admin/keys", `{"name":"n","name":"m"}`, 400, "is there twice"},
+		"no object":         {"POST", "/admin/keys", `[]`, 400, "is a list, and must be one JSON object"},
 		"nothing":           {"POST", "/admin/keys", ``, 400, "name is wrong"},
 		"too long":          {"POST", "/admin/keys", `{"name":"` + strings.Repeat("x", 70000) + `"}`, 413, "65536 bytes"},
 		"no key":            {"POST", "/admin/keys/none/block", "", 404, `no key \"none\"`},
@@ -573,7 +576,7 @@ func TestTrustedProxies(t *testing.T) {
 			t.Errorf("%s: got %d %s, want %d", c.name, r.status, r.body, c.status)
 		}
 	}
-	for text, want := range map[string]string{"10.0.0.0/99": "trusted_proxies[0]: the value is not a network", "0.0.0.0/0": "trusted_proxies[0]: that is everybody", "10.0.0.1/8": "trusted_proxies[0]: the address has bits behind the prefix"} {
+	for text, want := range map[string]string{"10.0.0.0/99": "trusted_proxies[0]: \"10.0.0.0/99\" is not a network", "0.0.0.0/0": "trusted_proxies[0]: \"0.0.0.0/0\" is everybody", "10.0.0.1/8": "trusted_proxies[0]: \"10.0.0.1/8\" has bits behind the prefix"} {
 		status, _, stderr := command(t, "", "check", configFile(t, "trusted_proxies: [\""+text+"\"]\nproviders: {demo: {type: demo}}"))
 		refused(t, status, "", stderr, want)
 	}

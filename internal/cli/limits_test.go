@@ -290,11 +290,18 @@ func TestLimitCutForms(t *testing.T) {
 		{"/v1/messages", `{"model":"m","stream":true,"max_tokens":100000,"messages":[{"role":"user","content":"hi"}]}`, []string{`"stop_reason":"max_tokens"`, "event: message_stop"}},
 		{"/v1/responses", `{"model":"m","stream":true,"input":"hi"}`, []string{"event: response.incomplete", `"reason":"max_output_tokens"`}},
 	} {
-		g := serve(t, limited(base, "{tokens: 20000, per: day, on_exceed: cut}", ""))
+		g := serve(t, limited(base, "{tokens: 20000, per: day, on_exceed: cut}", "usage: {store: memory}\n"))
 		r := g.do(g.request("POST", tt.path, tt.body))
 		if r.status != http.StatusOK {
 			t.Fatalf("%s: got status %d, %s", tt.path, r.status, r.body)
 		}
+		if tt.path == "/v1/chat/completions" && !strings.Contains(r.body, " warnings=budget_cut:all") {
+			t.Errorf("%s: got no warning that a budget cut it: …%s", tt.path, r.body[max(len(r.body)-300, 0):])
+		}
+		await(t, "a word in the log, the metrics and the ledger", func() bool {
+			return strings.Contains(g.stderr.String(), `"warnings":"budget_cut:all"`) && strings.Contains(g.adminDo("GET", "/metrics").body, `callgate_warnings_total{kind="budget_cut"} 1`) &&
+				strings.Contains(g.adminDo("GET", "/admin/usage?group=status").body, `"budget_cut"`)
+		})
 		for line := range strings.Lines(r.body) {
 			if data, ok := strings.CutPrefix(strings.TrimSpace(line), "data: "); ok && data != "[DONE]" && !json.Valid([]byte(data)) {
 				t.Errorf("%s: got the event %s, want JSON", tt.path, data)

@@ -91,7 +91,7 @@ func newProcess(ctx context.Context, cfg *config.Config, sys *system, log *slog.
 	if p.usage, err = openUsage(ctx, cfg, log); err != nil {
 		return p, err
 	}
-	if p.store, err = openStore(ctx, cfg); err != nil {
+	if p.store, err = openStore(ctx, cfg, log); err != nil {
 		return p, err
 	}
 	if p.kept, err = newToolKeeper(cfg, p.store); err != nil {

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"github.com/callgate/callgate/gateway/config"
@@ -14,9 +15,9 @@ import (
 )
 
 // openStore opens the store of the configuration; nil for none.
-func openStore(ctx context.Context, cfg *config.Config) (s store.Store, err error) {
+func openStore(ctx context.Context, cfg *config.Config, log *slog.Logger) (s store.Store, err error) {
 	c := cfg.Store
-	o := store.Options{TTL: time.Duration(c.TTL)}
+	o := store.Options{TTL: time.Duration(c.TTL), Log: log}
 	l := &o.Limits
 	l.Bytes, l.Entries, l.TenantBytes, l.TenantEntries = c.Bounds(len(cfg.Keys))
 	switch c.Kind {

@@ -6,13 +6,17 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"go.uber.org/goleak"
 
@@ -267,4 +271,93 @@ func checkWhole(t *testing.T, s store.Store) {
 
 func BenchmarkTurn(b *testing.B) {
 	storetest.Bench(b, open(b, filepath.Join(b.TempDir(), "store.db"), storetest.Options()))
+}
+
+// TestStaleLocks holds that the log hears of locks that cannot be kept fresh, once for all of them, of one that another
+// holder has meanwhile, and of one that cannot be deleted.
+func TestStaleLocks(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "store.db")
+	synctest.Test(t, func(t *testing.T) {
+		var log lines
+		s := open(t, file, store.Options{TTL: time.Hour, Limits: store.Limits{Bytes: 1 << 20, Entries: 100}, Log: slog.New(slog.NewTextHandler(&log, nil))})
+		var releases []func()
+		for _, name := range []string{"conv_1", "conv_2"} {
+			release, err := s.Lock(t.Context(), "app", name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			releases = append(releases, release)
+		}
+		says := func(want ...string) {
+			t.Helper()
+			got := log.take()
+			if len(got) != len(want) {
+				t.Errorf("got %q, want %d lines", got, len(want))
+				return
+			}
+			for i := range want {
+				if !strings.Contains(got[i], want[i]) {
+					t.Errorf("got %q, want %q in it", got[i], want[i])
+				}
+			}
+		}
+		time.Sleep(store.LockTime)
+		synctest.Wait()
+		says()
+		change(t, file, "ALTER TABLE callgate_locks RENAME TO away")
+		time.Sleep(store.LockTime)
+		synctest.Wait()
+		says("locks cannot be kept fresh")
+		change(t, file, "ALTER TABLE away RENAME TO callgate_locks")
+		time.Sleep(store.LockTime)
+		synctest.Wait()
+		says("locks are kept fresh again")
+		change(t, file, "UPDATE callgate_locks SET holder = 'another', until = until + 1000000 WHERE name = 'conv_1'")
+		time.Sleep(store.LockTime / 3)
+		synctest.Wait()
+		says("a lock is lost, since it could not be kept fresh: another request has it\" key=app of=conv_1")
+		releases[0]()
+		change(t, file, "ALTER TABLE callgate_locks RENAME TO away")
+		releases[1]()
+		synctest.Wait()
+		says("a lock stays until its time is up, since it could not be deleted\" key=app of=conv_2")
+	})
+}
+
+// lines is what a log has written.
+type lines struct {
+	mu   sync.Mutex
+	text string
+}
+
+func (l *lines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.text += string(p)
+	return len(p), nil
+}
+
+// take gives the lines since the last time.
+func (l *lines) take() (out []string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for line := range strings.Lines(l.text) {
+		out = append(out, line)
+	}
+	l.text = ""
+	return out
+}
+
+// change changes the file of a store from without.
+func change(t *testing.T, file, statement string) {
+	t.Helper()
+	db, err := sql.Open("sqlite", "file:"+file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if _, err := db.ExecContext(t.Context(), statement); err != nil {
+		t.Fatal(err)
+	}
 }

@@ -255,23 +255,27 @@ func codexRounds(t *testing.T, tools, dir string) [][]call {
 	return [][]call{{run("echo first-$((6*7))"), run("echo second-$((6*7+1))")}, {run("cat '" + filepath.Join(dir, "note.txt") + "'")}}
 }
 
-// codex asks Codex.
+// codex asks Codex with the settings that are shown.
 func codex(t *testing.T, modules, home, url, model string) string {
 	t.Helper()
-	return codexWith(t, modules, home, url, model, "")
+	return codexWith(t, modules, home, shown(t, "Codex", "~/.codex/config.toml", url, model))
 }
 
-// codexSockets asks Codex, which asks over WebSockets if a provider's settings say that it may.
+// codexSockets asks Codex, which asks over WebSockets once a line of the settings that are shown is no comment any more.
 func codexSockets(t *testing.T, modules, home, url, model string) string {
 	t.Helper()
-	return codexWith(t, modules, home, url, model, "supports_websockets = true\n")
+	settings := shown(t, "Codex", "~/.codex/config.toml", url, model)
+	with := strings.Replace(settings, "# supports_websockets = true", "supports_websockets = true", 1)
+	if with == settings {
+		t.Error("docs/clients.md does not show how Codex asks over WebSockets")
+	}
+	return codexWith(t, modules, home, with)
 }
 
-// codexWith asks Codex with more settings of the provider.
-func codexWith(t *testing.T, modules, home, url, model, more string) string {
+// codexWith asks Codex with settings.
+func codexWith(t *testing.T, modules, home, settings string) string {
 	t.Helper()
 	exe := binary(t, filepath.Join(modules, "@openai", "codex-*", "vendor", "*", "bin", "codex*"))
-	settings := shown(t, "Codex", "~/.codex/config.toml", url, model) + more
 	if err := os.WriteFile(filepath.Join(home, "config.toml"), []byte(settings), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -105,7 +105,7 @@ func (s *stage) End(cause error, _ gateway.Sink) error {
 			e = s.refused
 		}
 		if u.Status = e.CodeOrDefault(); e.Kind == gateway.Canceled {
-			u.Status = "canceled"
+			u.Status = gateway.StatusCanceled
 		}
 	}
 	u.Unbilled = !s.sent || u.Came == 0 && !u.Usage.Reported && s.refused != nil && s.refused.Kind != gateway.Timeout && s.refused.Kind != gateway.Canceled

@@ -65,24 +65,51 @@ func (s *Store) take(ctx context.Context, tenant, name, holder string) (got bool
 	return got, err
 }
 
-// hold keeps the row fresh until ctx ends, then deletes it. What fails is tried again: a
-// row that stays although nobody holds it any more is overwritten after LockTime.
+// hold keeps the row fresh until ctx ends, then deletes it. What fails is tried again, and the log hears of it: a
+// row that stays although nobody holds it any more is overwritten after LockTime, and so is one that could not be
+// kept fresh for so long.
 func (s *Store) hold(ctx context.Context, tenant, name, holder string) {
 	tick := time.NewTicker(freshen)
 	defer tick.Stop()
 	for {
 		select {
 		case <-tick.C:
-			_, _ = s.take(ctx, tenant, name, holder)
+			got, err := s.take(ctx, tenant, name, holder)
+			switch {
+			case ctx.Err() != nil:
+			case err != nil:
+				s.stale(err)
+			case !got:
+				s.o.Log.Warn("store: a lock is lost, since it could not be kept fresh: another request has it", "key", tenant, "of", name)
+				s.fresh()
+			default:
+				s.fresh()
+			}
 		case <-ctx.Done():
 			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), freshen)
 			defer cancel()
-			_ = s.change(ctx, func(tx *tx) error {
+			if err := s.change(ctx, func(tx *tx) error {
 				_, err := tx.exec("DELETE FROM callgate_locks WHERE tenant = $1 AND name = $2 AND holder = $3", tenant, name, holder)
 				return err
-			})
+			}); err != nil {
+				s.o.Log.Warn("store: a lock stays until its time is up, since it could not be deleted", "key", tenant, "of", name, "for", store.LockTime.String(), "error", err)
+			}
 			return
 		}
+	}
+}
+
+// stale notes that locks cannot be kept fresh. The log hears of the first: there may be thousands, every few seconds.
+func (s *Store) stale(err error) {
+	if s.isStale.CompareAndSwap(false, true) {
+		s.o.Log.Warn("store: locks cannot be kept fresh; others may take them", "after", store.LockTime.String(), "error", err)
+	}
+}
+
+// fresh notes that they can be.
+func (s *Store) fresh() {
+	if s.isStale.Load() && s.isStale.CompareAndSwap(true, false) {
+		s.o.Log.Info("store: locks are kept fresh again")
 	}
 }
 

@@ -46,6 +46,7 @@ type Store struct {
 	o       store.Options
 	local   mutex.Set // in front of the locks of the database
 	evicted atomic.Uint64
+	isStale atomic.Bool // that locks cannot be kept fresh
 
 	newBytes, newEntries atomic.Int64 // since the bound of all was looked after
 }
