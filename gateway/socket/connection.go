@@ -3,6 +3,7 @@ package socket
 import (
 	"context"
 	"fmt"
+	"net"
 	"net/http"
 	"sync"
 	"sync/atomic"
@@ -17,6 +18,7 @@ import (
 // are answered at the same time, those of one lane in their order.
 type connection struct {
 	ws        *websocket.Conn
+	conn      net.Conn // that of ws
 	of        *Sockets
 	id        string // of the handshake's request
 	handshake *http.Request
@@ -26,6 +28,8 @@ type connection struct {
 	work      sync.WaitGroup // of turns
 	heard     atomic.Int64   // how often something has come from the client
 	writing   atomic.Int32   // events that are on their way out
+	sending   chan struct{}  // full while an event is on its way
+	pongs     chan []byte    // the answer to the client's latest ping
 
 	mu      sync.Mutex
 	lanes   map[string]chan struct{} // by stream_id: closed when the latest turn is over
@@ -51,6 +55,7 @@ func (c *connection) serve() {
 	old := time.AfterFunc(c.of.age, func() { c.leave(tooOld) })
 	defer old.Stop()
 	c.work.Go(c.ping)
+	c.work.Go(c.pong)
 	for {
 		m, err := c.read()
 		if err != nil {
@@ -96,10 +101,43 @@ func (c *connection) ping() {
 	}
 }
 
+// pinged has a ping of the client's answered. The library would answer it within 5 seconds or end the
+// connection, and the client may take longer for the event that is on its way out.
+func (c *connection) pinged(_ context.Context, payload []byte) bool {
+	const pong = 0x8a
+	frame := append([]byte{pong, byte(len(payload))}, payload...) // a ping has 125 bytes at most
+	select {
+	case <-c.pongs: // only the latest ping needs an answer (RFC 6455, 5.5.3)
+	default:
+	}
+	c.pongs <- frame // nobody else puts one in
+	return false
+}
+
+// pong sends answers to pings, between events.
+func (c *connection) pong() {
+	for {
+		select {
+		case frame := <-c.pongs:
+			c.sending <- struct{}{}
+			_, err := c.conn.Write(frame)
+			<-c.sending
+			if err != nil {
+				c.cancel()
+				return
+			}
+		case <-c.ctx.Done():
+			return
+		}
+	}
+}
+
 // say sends an event. How long a client may take none of it is for the listener to bound.
 func (c *connection) say(event []byte) error {
 	c.writing.Add(1)
 	defer c.writing.Add(-1)
+	c.sending <- struct{}{}
+	defer func() { <-c.sending }()
 	return c.ws.Write(c.ctx, websocket.MessageText, event)
 }
 
@@ -187,5 +225,13 @@ func (c *connection) bye(why *farewell) {
 	if why.event != nil {
 		_ = c.say(why.event)
 	}
-	_ = c.ws.Close(websocket.StatusGoingAway, why.reason) // the client's answer ends read
+	c.part(websocket.StatusGoingAway, why.reason) // the client's answer ends read
+}
+
+// part sends a close frame, and waits for the client's. Of a message that has begun the library reads the
+// rest before that, however long it takes.
+func (c *connection) part(code websocket.StatusCode, reason string) {
+	late := time.AfterFunc(partTime, c.cancel)
+	defer late.Stop()
+	_ = c.ws.Close(code, reason)
 }

@@ -59,6 +59,7 @@ func (c *connection) read() (*message, error) {
 // readAll reads a message as far as it may go. Room is claimed for it as it comes.
 func (c *connection) readAll(from io.Reader, room *inflight.Claim) ([]byte, error) {
 	const first, grows = 4 << 10, 2
+	const piece = 4 << 10 // of a frame: a read ends when it has all that it asks for
 	stalled := time.AfterFunc(c.of.stall, c.cancel)
 	defer stalled.Stop()
 	var text []byte
@@ -67,19 +68,19 @@ func (c *connection) readAll(from io.Reader, room *inflight.Claim) ([]byte, erro
 			size := max(first, grows*cap(text))
 			if err := room.Grow(int64(size - cap(text))); err != nil {
 				c.refuse(nil, http.StatusServiceUnavailable, "memory_spent", "", "The gateway has no memory for a message of this size at the moment: try again later.")
-				_ = c.ws.Close(websocket.StatusTryAgainLater, "no memory for this message")
+				c.part(websocket.StatusTryAgainLater, "no memory for this message")
 				return nil, errRefused
 			}
 			text = append(make([]byte, 0, size), text...)
 		}
-		n, err := from.Read(text[len(text):cap(text)])
+		n, err := from.Read(text[len(text):min(cap(text), len(text)+piece)])
 		text = text[:len(text)+n]
 		stalled.Reset(c.of.stall)
 		c.heard.Add(1)
 		switch {
 		case int64(len(text)) > c.settings.MaxMessage:
 			c.refuse(nil, http.StatusRequestEntityTooLarge, "request_too_large", "", fmt.Sprintf("The message is larger than %d bytes (limits.body).", c.settings.MaxMessage))
-			_ = c.ws.Close(websocket.StatusMessageTooBig, "the message is too large")
+			c.part(websocket.StatusMessageTooBig, "the message is too large")
 			return nil, errRefused
 		case err == io.EOF:
 			return text, nil

@@ -1,9 +1,11 @@
 package socket
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"log/slog"
+	"net"
 	"net/http"
 	"sync"
 	"time"
@@ -19,7 +21,8 @@ const (
 	maxAge         = time.Hour
 	maxTurns       = 16 // of a connection, that run or wait for those before them
 	pingEvery      = 30 * time.Second
-	stallTime      = time.Minute // how long nothing may come of a message that has begun, or of the answer to a ping
+	stallTime      = time.Minute      // how long nothing may come of a message that has begun, or of the answer to a ping
+	partTime       = 10 * time.Second // how long a client has to answer a close frame
 )
 
 // Settings are those of a connection.
@@ -78,19 +81,24 @@ func (s *Sockets) Accept(w http.ResponseWriter, r *http.Request, o Settings) err
 	if busy {
 		return ErrBusy
 	}
-	ws, err := websocket.Accept(w, r, &websocket.AcceptOptions{InsecureSkipVerify: true})
+	c := &connection{of: s, id: w.Header().Get("X-Request-Id"), handshake: r, settings: o, lanes: map[string]chan struct{}{}, sending: make(chan struct{}, 1), pongs: make(chan []byte, 1)}
+	raw := &hijacking{ResponseWriter: w}
+	var err error
+	c.ws, err = websocket.Accept(raw, r, &websocket.AcceptOptions{InsecureSkipVerify: true, OnPingReceived: c.pinged})
 	if err != nil {
 		s.over(nil)
 		return err
 	}
-	ws.SetReadLimit(-1) // its messages are measured as they come
-	id := w.Header().Get("X-Request-Id")
-	ctx, cancel := context.WithCancel(context.WithValue(context.WithoutCancel(r.Context()), idKey{}, id))
+	c.ws.SetReadLimit(-1) // its messages are measured as they come
+	c.conn = raw.conn
+	ctx, cancel := context.WithCancel(context.WithValue(context.WithoutCancel(r.Context()), idKey{}, c.id))
+	c.cancel = cancel
+	context.AfterFunc(ctx, func() { _ = c.conn.Close() })
 	end := func() {}
 	if o.Begin != nil {
 		ctx, end = o.Begin(ctx)
 	}
-	c := &connection{ws: ws, of: s, id: id, handshake: r, settings: o, ctx: ctx, cancel: cancel, lanes: map[string]chan struct{}{}}
+	c.ctx = ctx
 	s.mu.Lock()
 	s.open[c] = struct{}{}
 	late := s.closing
@@ -104,6 +112,20 @@ func (s *Sockets) Accept(w http.ResponseWriter, r *http.Request, o Settings) err
 		end()
 	}()
 	return nil
+}
+
+// hijacking notes which connection is taken over: while the library waits for a client's answer to its close
+// frame, the end of a context does not end it.
+type hijacking struct {
+	http.ResponseWriter
+	conn net.Conn
+}
+
+// Hijack implements http.Hijacker.
+func (h *hijacking) Hijack() (net.Conn, *bufio.ReadWriter, error) {
+	conn, rw, err := http.NewResponseController(h.ResponseWriter).Hijack()
+	h.conn = conn
+	return conn, rw, err
 }
 
 // over notes that a connection has ended, or with nil that a handshake came to nothing.
