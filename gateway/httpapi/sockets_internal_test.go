@@ -24,10 +24,18 @@ import (
 // socketBody is the largest message.
 const socketBody = 8 << 20
 
+// overWS is a client's side of a WebSocket, and what serves it.
+type overWS struct {
+	of     *socket.Sockets
+	ws     *websocket.Conn
+	raw    net.Conn // that of ws
+	memory *inflight.Budget
+}
+
 // overSocket has a client of a WebSocket whose messages h answers, with a clock of its own. Nothing between the two
 // has a buffer: who writes waits for who reads. For frames that the library does not send the client has its
 // connection too.
-func overSocket(t *testing.T, h http.HandlerFunc, client func(t *testing.T, of *socket.Sockets, ws *websocket.Conn, raw net.Conn)) {
+func overSocket(t *testing.T, h http.HandlerFunc, client func(t *testing.T, o overWS)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		memory := inflight.New(1 << 30)
@@ -36,7 +44,8 @@ func overSocket(t *testing.T, h http.HandlerFunc, client func(t *testing.T, of *
 			t.Fatal(err)
 		}
 		sockets := socket.New(h, slog.New(slog.DiscardHandler))
-		s, err := New(Config{Gateway: g, Sockets: sockets, MaxBody: socketBody, Memory: memory})
+		sockets.SetMaxMessage(socketBody)
+		s, err := New(Config{Gateway: g, Sockets: sockets, Memory: memory})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -52,7 +61,7 @@ func overSocket(t *testing.T, h http.HandlerFunc, client func(t *testing.T, of *
 		if err != nil {
 			t.Fatal(err)
 		}
-		client(t, sockets, ws, raw)
+		client(t, overWS{sockets, ws, raw, memory})
 		_ = ws.CloseNow()
 		if err := sockets.Shutdown(t.Context()); err != nil || sockets.Open() != 0 || memory.Stats().Taken != 0 {
 			t.Errorf("got %v, %d connections, and %d bytes that are still claimed", err, sockets.Open(), memory.Stats().Taken)
@@ -71,8 +80,8 @@ func TestSlowSocketWriter(t *testing.T) {
 		if strings.Count(string(body), "x") == pieces*size {
 			_, _ = io.WriteString(w, "data: {}\n\n")
 		}
-	}, func(t *testing.T, _ *socket.Sockets, ws *websocket.Conn, _ net.Conn) {
-		w, err := ws.Writer(t.Context(), websocket.MessageText)
+	}, func(t *testing.T, o overWS) {
+		w, err := o.ws.Writer(t.Context(), websocket.MessageText)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -85,7 +94,7 @@ func TestSlowSocketWriter(t *testing.T) {
 		}
 		_, _ = io.WriteString(w, `"}`)
 		_ = w.Close()
-		if _, data, err := ws.Read(t.Context()); err != nil || string(data) != `{"headers":{}}` {
+		if _, data, err := o.ws.Read(t.Context()); err != nil || string(data) != `{"headers":{}}` {
 			t.Errorf("got %s, %v", data, err)
 		}
 	})
@@ -100,18 +109,18 @@ func TestSlowSocketReader(t *testing.T) {
 			time.Sleep(25 * time.Second)
 			w.Header().Set("Content-Type", "text/event-stream")
 			_, _ = io.WriteString(w, "data: {}\n\n")
-		}, func(t *testing.T, of *socket.Sockets, ws *websocket.Conn, _ net.Conn) {
-			if err := ws.Write(t.Context(), websocket.MessageText, []byte(`{"type":"response.create"}`)); err != nil {
+		}, func(t *testing.T, o overWS) {
+			if err := o.ws.Write(t.Context(), websocket.MessageText, []byte(`{"type":"response.create"}`)); err != nil {
 				t.Fatal(err)
 			}
 			time.Sleep(wait)
 			if wait > stallLimit {
-				if n := of.Open(); n != 0 {
+				if n := o.of.Open(); n != 0 {
 					t.Errorf("%d connections are open to a client that reads nothing", n)
 				}
 				return
 			}
-			if _, data, err := ws.Read(t.Context()); err != nil || string(data) != `{"headers":{}}` {
+			if _, data, err := o.ws.Read(t.Context()); err != nil || string(data) != `{"headers":{}}` {
 				t.Errorf("got %s, %v", data, err)
 			}
 		})
@@ -141,17 +150,17 @@ func TestSlowSocketFrame(t *testing.T) {
 		if strings.Count(string(body), "x") == pieces*size {
 			_, _ = io.WriteString(w, "data: {}\n\n")
 		}
-	}, func(t *testing.T, _ *socket.Sockets, ws *websocket.Conn, raw net.Conn) {
+	}, func(t *testing.T, o overWS) {
 		const begin, end = `{"type":"response.create","input":"`, `"}`
-		_, _ = raw.Write(frame(textFrame, len(begin)+pieces*size+len(end), begin))
+		_, _ = o.raw.Write(frame(textFrame, len(begin)+pieces*size+len(end), begin))
 		for range pieces {
 			time.Sleep(10 * time.Second)
-			if _, err := io.WriteString(raw, strings.Repeat("x", size)); err != nil {
+			if _, err := io.WriteString(o.raw, strings.Repeat("x", size)); err != nil {
 				t.Fatal(err)
 			}
 		}
-		_, _ = io.WriteString(raw, end)
-		if _, data, err := ws.Read(t.Context()); err != nil || string(data) != `{"headers":{}}` {
+		_, _ = io.WriteString(o.raw, end)
+		if _, data, err := o.ws.Read(t.Context()); err != nil || string(data) != `{"headers":{}}` {
 			t.Errorf("got %s, %v", data, err)
 		}
 	})
@@ -161,18 +170,18 @@ func TestSlowSocketFrame(t *testing.T) {
 // waited for only as long as for the answer to a close frame.
 func TestSocketSilentPastLimit(t *testing.T) {
 	t.Parallel()
-	overSocket(t, nil, func(t *testing.T, of *socket.Sockets, ws *websocket.Conn, raw net.Conn) {
-		go func() { _, _ = raw.Write(frame(textFrame, 1<<40, strings.Repeat("x", socketBody+8<<10))) }()
-		_, data, err := ws.Read(t.Context())
+	overSocket(t, nil, func(t *testing.T, o overWS) {
+		go func() { _, _ = o.raw.Write(frame(textFrame, 1<<40, strings.Repeat("x", socketBody+8<<10))) }()
+		_, data, err := o.ws.Read(t.Context())
 		if err != nil || !bytes.Contains(data, []byte(`"code":"request_too_large"`)) {
 			t.Errorf("got %s, %v", data, err)
 		}
-		if _, err := io.ReadFull(raw, make([]byte, 2)); err != nil { // the close frame begins
+		if _, err := io.ReadFull(o.raw, make([]byte, 2)); err != nil { // the close frame begins
 			t.Error(err)
 		}
-		go func() { _, _ = io.Copy(io.Discard, raw) }()
+		go func() { _, _ = io.Copy(io.Discard, o.raw) }()
 		time.Sleep(time.Minute)
-		if n := of.Open(); n != 0 {
+		if n := o.of.Open(); n != 0 {
 			t.Errorf("%d connections are open to a client that is silent", n)
 		}
 	})
@@ -185,23 +194,39 @@ func TestSocketPings(t *testing.T) {
 	overSocket(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
 		_, _ = io.WriteString(w, "data: {}\n\ndata: {}\n\n")
-	}, func(t *testing.T, _ *socket.Sockets, ws *websocket.Conn, raw net.Conn) {
-		if err := ws.Write(t.Context(), websocket.MessageText, []byte(`{"type":"response.create"}`)); err != nil {
+	}, func(t *testing.T, o overWS) {
+		if err := o.ws.Write(t.Context(), websocket.MessageText, []byte(`{"type":"response.create"}`)); err != nil {
 			t.Fatal(err)
 		}
 		for _, text := range []string{"a", "b"} {
 			time.Sleep(20 * time.Second)
-			if _, err := raw.Write(frame(pingFrame, len(text), text)); err != nil {
+			if _, err := o.raw.Write(frame(pingFrame, len(text), text)); err != nil {
 				t.Fatal(err)
 			}
 		}
 		frames := []string{"\x81\x0e{\"headers\":{}}", "\x81\x02{}", "\x8a\x01a", "\x8a\x01b"}
 		got := make([]byte, len(strings.Join(frames, "")))
-		_, err := io.ReadFull(raw, got)
+		_, err := io.ReadFull(o.raw, got)
 		for _, want := range frames {
 			if err != nil || !bytes.Contains(got, []byte(want)) {
 				t.Errorf("got %q, %v, want %q in it", got, err, want)
 			}
+		}
+	})
+}
+
+// TestSocketSteerMemory holds that what is sent back to a client has its memory counted until the client has taken
+// it.
+func TestSocketSteerMemory(t *testing.T) {
+	t.Parallel()
+	overSocket(t, nil, func(t *testing.T, o overWS) {
+		const size = 1 << 20
+		if err := o.ws.Write(t.Context(), websocket.MessageText, []byte(`{"type":"response.steer","input":"`+strings.Repeat("x", size)+`"}`)); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second)
+		if taken := o.memory.Stats().Taken; taken < 2*size {
+			t.Errorf("%d bytes are claimed while a message of %d and its answer are held", taken, size)
 		}
 	})
 }

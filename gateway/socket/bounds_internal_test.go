@@ -1,9 +1,13 @@
 package socket
 
 import (
+	"context"
+	"errors"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
+	"runtime"
 	"testing"
 	"time"
 
@@ -17,7 +21,7 @@ func TestAge(t *testing.T) {
 	t.Parallel()
 	s := New(http.NotFoundHandler(), slog.New(slog.DiscardHandler))
 	s.age = time.Millisecond
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _ = s.Accept(w, r, Settings{MaxMessage: 1 << 10}) }))
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _ = s.Accept(w, r, Settings{}) }))
 	defer server.Close()
 	ws, resp, err := websocket.Dial(t.Context(), server.URL, nil)
 	if err != nil {
@@ -45,7 +49,7 @@ func TestStall(t *testing.T) {
 	s.stall = time.Millisecond
 	memory := inflight.New(1 << 20)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		_ = s.Accept(w, r, Settings{MaxMessage: 1 << 20, Memory: memory})
+		_ = s.Accept(w, r, Settings{Memory: memory})
 	}))
 	defer server.Close()
 	ws, resp, err := websocket.Dial(t.Context(), server.URL, nil)
@@ -66,4 +70,93 @@ func TestStall(t *testing.T) {
 	if err := s.Shutdown(t.Context()); err != nil || memory.Stats().Taken != 0 {
 		t.Errorf("got %v, and %d bytes that are still claimed", err, memory.Stats().Taken)
 	}
+}
+
+// TestShare holds that a key has as many connections as are left for all others at most, and gets places back with
+// connections that end and handshakes that fail.
+func TestShare(t *testing.T) {
+	t.Parallel()
+	s := New(http.NotFoundHandler(), slog.New(slog.DiscardHandler))
+	s.most = 8
+	refused := make(chan error, 1)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if err := s.Accept(w, r, Settings{Key: r.Header.Get("Key")}); err != nil {
+			refused <- err
+			if _, ok := errors.AsType[*ShareError](err); ok || errors.Is(err, ErrBusy) {
+				w.WriteHeader(http.StatusTooManyRequests)
+			}
+		}
+	}))
+	defer server.Close()
+	dial := func(key string) (*websocket.Conn, error) {
+		ws, resp, err := websocket.Dial(t.Context(), server.URL, &websocket.DialOptions{HTTPHeader: http.Header{"Key": {key}}})
+		if resp != nil && resp.Body != nil {
+			_ = resp.Body.Close()
+		}
+		if err != nil {
+			return nil, <-refused
+		}
+		return ws, nil
+	}
+	take := func(key string, n int) (last *websocket.Conn) {
+		t.Helper()
+		for range n {
+			var err error
+			if last, err = dial(key); err != nil {
+				t.Fatalf("%q: %v", key, err)
+			}
+		}
+		return last
+	}
+	wantShare := func(key string, has int) {
+		t.Helper()
+		_, err := dial(key)
+		if share, ok := errors.AsType[*ShareError](err); !ok || *share != (ShareError{has, 8}) {
+			t.Errorf("%q: got %v, want that it has its share", key, err)
+		}
+	}
+	last := take("a", 4)
+	wantShare("a", 4)
+	for range 8 { // each would be one of b's
+		resp, err := http.DefaultClient.Do(&http.Request{Method: http.MethodGet, URL: must(url.Parse(server.URL)), Header: http.Header{"Key": {"b"}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = resp.Body.Close()
+		<-refused
+	}
+	take("b", 2)
+	wantShare("b", 2)
+	_ = last.CloseNow()
+	for {
+		s.mu.Lock()
+		n := s.taken
+		s.mu.Unlock()
+		if n == 5 {
+			break
+		}
+		runtime.Gosched()
+	}
+	take("b", 1)
+	wantShare("a", 3)
+	take("", 2) // those of nobody's share
+	if _, err := dial(""); !errors.Is(err, ErrBusy) {
+		t.Errorf("got %v, want that all are taken", err)
+	}
+	if _, err := dial("c"); !errors.Is(err, ErrBusy) {
+		t.Errorf("got %v, want that all are taken", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_ = s.Shutdown(ctx)
+	if s.taken != 0 || len(s.byKey) != 0 {
+		t.Errorf("%d places are taken, %v", s.taken, s.byKey)
+	}
+}
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
 }

@@ -23,8 +23,10 @@ type connection struct {
 	id        string // of the handshake's request
 	handshake *http.Request
 	settings  Settings
-	ctx       context.Context //nolint:containedctx // that of all its requests
+	ctx       context.Context //nolint:containedctx // ends with the connection
 	cancel    context.CancelFunc
+	asking    context.Context //nolint:containedctx // ends with it too, and before it where requests are cut
+	stop      context.CancelFunc
 	work      sync.WaitGroup // of turns
 	heard     atomic.Int64   // how often something has come from the client
 	writing   atomic.Int32   // events that are on their way out
@@ -52,6 +54,7 @@ var (
 // serve reads messages until the connection ends.
 func (c *connection) serve() {
 	defer c.cancel()
+	defer c.stop()
 	old := time.AfterFunc(c.of.age, func() { c.leave(tooOld) })
 	defer old.Stop()
 	c.work.Go(c.ping)
@@ -175,6 +178,7 @@ func (c *connection) take(m *message) {
 			c.of.log.Info("message of a WebSocket dropped", "connection", c.id, "why", leaving.reason)
 		}
 	case many:
+		m.body = nil
 		m.room.Close()
 		c.refuse(m, http.StatusTooManyRequests, "too_many_turns", "", fmt.Sprintf("This WebSocket has as many requests under way as it may have (%d): wait for answers.", maxTurns))
 	default:
@@ -186,7 +190,14 @@ func (c *connection) take(m *message) {
 				case <-c.ctx.Done():
 				}
 			}
-			c.answer(m)
+			switch {
+			case c.ctx.Err() != nil: // nobody has been asked, and nothing is to be paid
+				c.of.log.Info("message of a WebSocket dropped", "connection", c.id, "why", "the connection has ended before its turn")
+			case c.asking.Err() != nil:
+				c.refuse(m, http.StatusServiceUnavailable, "overloaded", "", "The gateway is being stopped.")
+			default:
+				c.answer(m)
+			}
 		})
 	}
 }

@@ -48,7 +48,10 @@ func (c *connection) read() (*message, error) {
 	}
 	m, answer := readMessage(kind, text)
 	if answer != nil {
-		room.Close()
+		defer room.Close()
+		if room.Grow(int64(len(answer))) != nil { // what was to steer a response is in it
+			answer = refusal(http.StatusServiceUnavailable, "memory_spent", "", "The gateway has no memory for the answer at the moment: try again later.")
+		}
 		c.turnDown(answer)
 		return nil, nil //nolint:nilnil // see above
 	}
@@ -60,6 +63,7 @@ func (c *connection) read() (*message, error) {
 func (c *connection) readAll(from io.Reader, room *inflight.Claim) ([]byte, error) {
 	const first, grows = 4 << 10, 2
 	const piece = 4 << 10 // of a frame: a read ends when it has all that it asks for
+	most := c.of.largest.Load()
 	stalled := time.AfterFunc(c.of.stall, c.cancel)
 	defer stalled.Stop()
 	var text []byte
@@ -78,8 +82,8 @@ func (c *connection) readAll(from io.Reader, room *inflight.Claim) ([]byte, erro
 		stalled.Reset(c.of.stall)
 		c.heard.Add(1)
 		switch {
-		case int64(len(text)) > c.settings.MaxMessage:
-			c.refuse(nil, http.StatusRequestEntityTooLarge, "request_too_large", "", fmt.Sprintf("The message is larger than %d bytes (limits.body).", c.settings.MaxMessage))
+		case int64(len(text)) > most:
+			c.refuse(nil, http.StatusRequestEntityTooLarge, "request_too_large", "", fmt.Sprintf("The message is larger than %d bytes (limits.body).", most))
 			c.part(websocket.StatusMessageTooBig, "the message is too large")
 			return nil, errRefused
 		case err == io.EOF:

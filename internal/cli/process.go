@@ -143,6 +143,7 @@ func (p *process) apply(v *edition) {
 	p.accounts.book.SetPrices(v.prices)
 	configureKeys(p.keys, v.config)
 	p.state.SetMaxBytes(int(cfg.Limits.Body))
+	p.sockets.SetMaxMessage(int64(cfg.Limits.Body))
 	p.state.SetContexts(cfg.ContextTokens())
 	p.metrics.Know(modelNames(cfg))
 	p.accounts.history.Know(modelNames(cfg))
