@@ -149,6 +149,9 @@ func TestShare(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	_ = s.Shutdown(ctx)
+	if n := s.Stats().Refused[tooManyConnections]; n != 5 {
+		t.Errorf("%d refusals are counted, want 5", n)
+	}
 	if s.taken != 0 || len(s.byKey) != 0 {
 		t.Errorf("%d places are taken, %v", s.taken, s.byKey)
 	}

@@ -154,8 +154,15 @@ func (c *connection) refuse(m *message, status int, code, param, text string) {
 func (c *connection) turnDown(event []byte) {
 	why := wire.Find(event, wire.Span{End: len(event)}, "error")
 	said := func(name string) string { return wire.Unquote(wire.Find(event, why, name).Of(event)) }
+	c.of.refuse(said("code"))
 	c.of.log.Info("message of a WebSocket refused", "connection", c.id, "code", said("code"), "error", said("message"))
 	_ = c.say(event) // a client that left is noticed by who reads
+}
+
+// drop notes that a message is not answered.
+func (c *connection) drop(why string) {
+	c.of.refuse(dropped)
+	c.of.log.Info("message of a WebSocket dropped", "connection", c.id, "why", why)
 }
 
 // take has a message answered, behind those before it in its lane.
@@ -175,7 +182,7 @@ func (c *connection) take(m *message) {
 		if leaving.event != nil {
 			c.turnDown(m.inLane(leaving.event))
 		} else {
-			c.of.log.Info("message of a WebSocket dropped", "connection", c.id, "why", leaving.reason)
+			c.drop(leaving.reason)
 		}
 	case many:
 		m.body = nil
@@ -192,7 +199,7 @@ func (c *connection) take(m *message) {
 			}
 			switch {
 			case c.ctx.Err() != nil: // nobody has been asked, and nothing is to be paid
-				c.of.log.Info("message of a WebSocket dropped", "connection", c.id, "why", "the connection has ended before its turn")
+				c.drop("the connection has ended before its turn")
 			case c.asking.Err() != nil:
 				c.refuse(m, http.StatusServiceUnavailable, "overloaded", "", "The gateway is being stopped.")
 			default:

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net"
 	"net/http"
 	"sync"
@@ -57,13 +58,14 @@ type Sockets struct {
 	open    map[*connection]struct{}
 	taken   int            // connections that are open, and handshakes
 	byKey   map[string]int // of those that count towards a key's share
+	refused map[string]int64
 	closing bool
 	work    sync.WaitGroup
 }
 
 // New returns Sockets whose messages h answers.
 func New(h http.Handler, log *slog.Logger) *Sockets {
-	s := &Sockets{handler: h, log: log, age: maxAge, stall: stallTime, most: maxConnections, open: map[*connection]struct{}{}, byKey: map[string]int{}}
+	s := &Sockets{handler: h, log: log, age: maxAge, stall: stallTime, most: maxConnections, open: map[*connection]struct{}{}, byKey: map[string]int{}, refused: map[string]int64{}}
 	s.largest.Store(maxMessage)
 	return s
 }
@@ -71,12 +73,35 @@ func New(h http.Handler, log *slog.Logger) *Sockets {
 // SetMaxMessage changes how large a message may be from now on, on open connections too.
 func (s *Sockets) SetMaxMessage(bytes int64) { s.largest.Store(bytes) }
 
-// Open is how many connections there are.
-func (s *Sockets) Open() int {
+// Stats are how many connections are open, and how many connections and messages were refused, by code, before
+// anybody was asked.
+type Stats struct {
+	Open    int
+	Refused map[string]int64
+}
+
+// dropped stands for the code where a message is not answered, and its connection has ended.
+const dropped = "dropped"
+
+// Stats returns them.
+func (s *Sockets) Stats() Stats {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return len(s.open)
+	return Stats{len(s.open), maps.Clone(s.refused)}
 }
+
+// Open is how many connections there are.
+func (s *Sockets) Open() int { return s.Stats().Open }
+
+// refuse counts a refusal.
+func (s *Sockets) refuse(code string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.refused[code]++
+}
+
+// tooManyConnections is the code of ErrBusy and ShareError.
+const tooManyConnections = "too_many_connections"
 
 // ErrBusy says that there are too many connections, or that the gateway shuts down.
 var ErrBusy = errors.New("no more WebSockets are taken at the moment")
@@ -113,6 +138,7 @@ func (s *Sockets) enter(key string) error {
 // answer says what is wrong with the handshake. Whether the request's page may ask is for the caller to check.
 func (s *Sockets) Accept(w http.ResponseWriter, r *http.Request, o Settings) error {
 	if err := s.enter(o.Key); err != nil {
+		s.refuse(tooManyConnections)
 		return err
 	}
 	c := &connection{of: s, id: w.Header().Get("X-Request-Id"), handshake: r, settings: o, lanes: map[string]chan struct{}{}, sending: make(chan struct{}, 1), pongs: make(chan []byte, 1)}

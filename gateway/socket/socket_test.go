@@ -234,7 +234,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// TestLog holds that what no handler sees stands in the log.
+// TestLog holds that what no handler sees stands in the log, and is counted.
 func TestLog(t *testing.T) {
 	t.Parallel()
 	o := open(t, func(w http.ResponseWriter, _ *http.Request) { streams(w, "data: {}\n\n") })
@@ -258,6 +258,9 @@ func TestLog(t *testing.T) {
 		begin + `steering_not_supported error="Responses cannot be steered here: send the input with the next response.create."`,
 	}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
+	}
+	if got := o.sockets.Stats().Refused; len(got) != 2 || got["invalid_request"] != 2 || got["steering_not_supported"] != 1 {
+		t.Errorf("%v are counted", got)
 	}
 }
 
@@ -342,6 +345,9 @@ func TestLeaves(t *testing.T) {
 	const dropped = `msg="message of a WebSocket dropped" connection=req_1 why="the connection has ended before its turn"`
 	if log := o.logged.String(); strings.Count(log, dropped) != 1 || strings.Contains(log, "panic") {
 		t.Errorf("got this log: %s", log)
+	}
+	if got := o.sockets.Stats().Refused["dropped"]; got != 1 {
+		t.Errorf("%d dropped messages are counted, want 1", got)
 	}
 }
 
