@@ -3,11 +3,13 @@ package socket
 import (
 	"context"
 	"errors"
+	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"runtime"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -35,6 +37,55 @@ func TestAge(t *testing.T) {
 		t.Errorf("got %s, %v, want %s", data, err, want)
 	}
 	if _, _, err = ws.Read(t.Context()); websocket.CloseStatus(err) != websocket.StatusGoingAway {
+		t.Errorf("got %v, want the end", err)
+	}
+	if err := s.Shutdown(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestKeyGone holds that a connection whose key is not taken any more ends behind its answers, and says why.
+func TestKeyGone(t *testing.T) {
+	t.Parallel()
+	var blocked atomic.Bool
+	begun, goOn := make(chan struct{}), make(chan struct{})
+	s := New(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		close(begun)
+		<-goOn
+		w.Header().Set("Content-Type", "text/event-stream")
+		_, _ = io.WriteString(w, "data: {}\n\n")
+	}), slog.New(slog.DiscardHandler))
+	s.every = time.Millisecond
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_ = s.Accept(w, r, Settings{Path: "/", Allowed: func(*http.Request) bool { return !blocked.Load() }})
+	}))
+	defer server.Close()
+	ws, resp, err := websocket.Dial(t.Context(), server.URL, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if resp.Body != nil {
+		_ = resp.Body.Close()
+	}
+	if err := ws.Write(t.Context(), websocket.MessageText, []byte(`{"type":"response.create"}`)); err != nil {
+		t.Fatal(err)
+	}
+	<-begun
+	blocked.Store(true)
+	for left := false; !left; runtime.Gosched() { // it has been seen
+		s.each(func(c *connection) {
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			left = c.leaving == shutOut
+		})
+	}
+	close(goOn)
+	for _, want := range []string{`{"headers":{}}`, string(shutOut.event)} {
+		if _, data, err := ws.Read(t.Context()); err != nil || string(data) != want {
+			t.Errorf("got %s, %v, want %s", data, err, want)
+		}
+	}
+	if _, _, err = ws.Read(t.Context()); websocket.CloseStatus(err) != websocket.StatusPolicyViolation {
 		t.Errorf("got %v, want the end", err)
 	}
 	if err := s.Shutdown(t.Context()); err != nil {

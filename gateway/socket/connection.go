@@ -43,12 +43,15 @@ type connection struct {
 type farewell struct {
 	event  []byte // for whoever asks once more; nil: the connection just ends
 	reason string
+	code   websocket.StatusCode
 }
 
 var (
-	restarting = &farewell{reason: "the gateway restarts: connect anew"}
-	tooOld     = &farewell{reason: "the connection is an hour old: connect anew", event: refusal(http.StatusBadRequest, "websocket_connection_limit_reached", "",
+	restarting = &farewell{reason: "the gateway restarts: connect anew", code: websocket.StatusGoingAway}
+	tooOld     = &farewell{reason: "the connection is an hour old: connect anew", code: websocket.StatusGoingAway, event: refusal(http.StatusBadRequest, "websocket_connection_limit_reached", "",
 		"This WebSocket is an hour old, which is the most. Connect anew to go on.")}
+	shutOut = &farewell{reason: "the key is not taken any more", code: websocket.StatusPolicyViolation, event: refusal(http.StatusUnauthorized, "invalid_api_key", "",
+		"The key of this WebSocket is not taken any more. Ask this gateway's operator for another one.")}
 )
 
 // serve reads messages until the connection ends.
@@ -57,7 +60,7 @@ func (c *connection) serve() {
 	defer c.stop()
 	old := time.AfterFunc(c.of.age, func() { c.leave(tooOld) })
 	defer old.Stop()
-	c.work.Go(c.ping)
+	c.work.Go(c.look)
 	c.work.Go(c.pong)
 	for {
 		m, err := c.read()
@@ -78,17 +81,21 @@ func (c *connection) serve() {
 	_ = c.ws.CloseNow()
 }
 
-// ping asks now and then whether the client is still there. While a message comes or an event goes out no
+// look sees now and then whether the client is still there, and its key still taken: one that is not keeps no place.
+// While a message comes or an event goes out no
 // ping is sent: it would wait for the end of that, its answer as well, and reads and writes have bounds of
 // their own.
-func (c *connection) ping() {
-	tick := time.NewTicker(pingEvery)
+func (c *connection) look() {
+	tick := time.NewTicker(c.of.every)
 	defer tick.Stop()
 	for heard := int64(0); ; {
 		select {
 		case <-tick.C:
 		case <-c.ctx.Done():
 			return
+		}
+		if allowed := c.settings.Allowed; allowed != nil && !allowed(c.handshake) {
+			c.leave(shutOut)
 		}
 		before := heard
 		if heard = c.heard.Load(); heard != before || c.writing.Load() > 0 {
@@ -98,7 +105,7 @@ func (c *connection) ping() {
 		err := c.ws.Ping(ctx)
 		done()
 		if err != nil && c.heard.Load() == heard && c.writing.Load() == 0 {
-			c.cancel()
+			c.cut("the client does not answer a ping")
 			return
 		}
 	}
@@ -126,13 +133,21 @@ func (c *connection) pong() {
 			_, err := c.conn.Write(frame)
 			<-c.sending
 			if err != nil {
-				c.cancel()
+				c.cut("a ping cannot be answered")
 				return
 			}
 		case <-c.ctx.Done():
 			return
 		}
 	}
+}
+
+// cut ends the connection without another word.
+func (c *connection) cut(why string) {
+	if c.ctx.Err() == nil { // else it has ended already, and for another reason
+		c.of.log.Info("WebSocket cut", "connection", c.id, "why", why)
+	}
+	c.cancel()
 }
 
 // say sends an event. How long a client may take none of it is for the listener to bound.
@@ -243,13 +258,13 @@ func (c *connection) bye(why *farewell) {
 	if why.event != nil {
 		_ = c.say(why.event)
 	}
-	c.part(websocket.StatusGoingAway, why.reason) // the client's answer ends read
+	c.part(why.code, why.reason) // the client's answer ends read
 }
 
 // part sends a close frame, and waits for the client's. Of a message that has begun the library reads the
 // rest before that, however long it takes.
 func (c *connection) part(code websocket.StatusCode, reason string) {
-	late := time.AfterFunc(partTime, c.cancel)
+	late := time.AfterFunc(partTime, func() { c.cut("the client does not answer the close frame") })
 	defer late.Stop()
 	_ = c.ws.Close(code, reason)
 }

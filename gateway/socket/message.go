@@ -64,7 +64,7 @@ func (c *connection) readAll(from io.Reader, room *inflight.Claim) ([]byte, erro
 	const first, grows = 4 << 10, 2
 	const piece = 4 << 10 // of a frame: a read ends when it has all that it asks for
 	most := c.of.largest.Load()
-	stalled := time.AfterFunc(c.of.stall, c.cancel)
+	stalled := time.AfterFunc(c.of.stall, func() { c.cut("nothing more comes of a message") })
 	defer stalled.Stop()
 	var text []byte
 	for {

@@ -22,9 +22,9 @@ import (
 const (
 	maxConnections = 4096
 	maxAge         = time.Hour
-	maxMessage     = 32 << 20 // unless SetMaxMessage says otherwise
-	maxTurns       = 16       // of a connection, that run or wait for those before them
-	pingEvery      = 30 * time.Second
+	maxMessage     = 32 << 20         // unless SetMaxMessage says otherwise
+	maxTurns       = 16               // of a connection, that run or wait for those before them
+	lookEvery      = 30 * time.Second // at whether the client and its key are still there
 	stallTime      = time.Minute      // how long nothing may come of a message that has begun, or of the answer to a ping
 	cutTime        = time.Second      // how long what is cut at the end has to say so
 	partTime       = 10 * time.Second // how long a client has to answer a close frame
@@ -36,6 +36,8 @@ type Settings struct {
 	Path string
 	// Key is whose connection it is; "" for one that counts towards no key's share.
 	Key string
+	// Allowed reports whether the key of a handshake is still taken: a connection whose is not ends. It may be nil.
+	Allowed func(handshake *http.Request) bool
 	// Stopped makes the cause of the end of a request that Shutdown cuts. It may be nil.
 	Stopped func() error
 	// Memory is what messages are in until they are read as requests; nil has no bound.
@@ -51,6 +53,7 @@ type Sockets struct {
 	log     *slog.Logger
 	age     time.Duration // of a connection, at most
 	stall   time.Duration
+	every   time.Duration
 	most    int          // connections
 	largest atomic.Int64 // message in bytes
 
@@ -65,7 +68,7 @@ type Sockets struct {
 
 // New returns Sockets whose messages h answers.
 func New(h http.Handler, log *slog.Logger) *Sockets {
-	s := &Sockets{handler: h, log: log, age: maxAge, stall: stallTime, most: maxConnections, open: map[*connection]struct{}{}, byKey: map[string]int{}, refused: map[string]int64{}}
+	s := &Sockets{handler: h, log: log, age: maxAge, stall: stallTime, every: lookEvery, most: maxConnections, open: map[*connection]struct{}{}, byKey: map[string]int{}, refused: map[string]int64{}}
 	s.largest.Store(maxMessage)
 	return s
 }
@@ -235,7 +238,7 @@ func (s *Sockets) Shutdown(ctx context.Context) error {
 	select {
 	case <-ended:
 	case <-late.C:
-		s.each(func(c *connection) { c.cancel() })
+		s.each(func(c *connection) { c.cut("the time to shut down is over") })
 		<-ended
 	}
 	return ctx.Err()
