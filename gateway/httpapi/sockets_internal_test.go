@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -101,22 +102,34 @@ func TestSlowSocketWriter(t *testing.T) {
 }
 
 // TestSlowSocketReader holds that an event waits for a client that reads nothing for a while, and for one that has
-// left no longer than a minute.
+// left no longer than a minute, whenever it has been written. What waits behind it then is not asked.
 func TestSlowSocketReader(t *testing.T) {
 	t.Parallel()
-	for _, wait := range []time.Duration{50 * time.Second, 2 * time.Minute} {
+	for _, row := range []struct{ begin, wait time.Duration }{
+		{25 * time.Second, 50 * time.Second}, {25 * time.Second, 2 * time.Minute},
+		{0, 50 * time.Second}, {0, stallLimit + time.Second}, // soon behind the handshake
+	} {
+		wait := row.wait
+		var asked atomic.Int32
 		overSocket(t, func(w http.ResponseWriter, _ *http.Request) {
-			time.Sleep(25 * time.Second)
+			asked.Add(1)
+			time.Sleep(row.begin)
 			w.Header().Set("Content-Type", "text/event-stream")
 			_, _ = io.WriteString(w, "data: {}\n\n")
 		}, func(t *testing.T, o overWS) {
-			if err := o.ws.Write(t.Context(), websocket.MessageText, []byte(`{"type":"response.create"}`)); err != nil {
-				t.Fatal(err)
+			messages := 1
+			if wait > stallLimit {
+				messages = 3
+			}
+			for range messages {
+				if err := o.ws.Write(t.Context(), websocket.MessageText, []byte(`{"type":"response.create"}`)); err != nil {
+					t.Fatal(err)
+				}
 			}
 			time.Sleep(wait)
 			if wait > stallLimit {
-				if n := o.of.Open(); n != 0 {
-					t.Errorf("%d connections are open to a client that reads nothing", n)
+				if n := o.of.Open(); n != 0 || asked.Load() != 1 {
+					t.Errorf("%d connections are open to a client that reads nothing, and %d of its messages were asked", n, asked.Load())
 				}
 				return
 			}

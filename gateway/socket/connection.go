@@ -2,9 +2,11 @@ package socket
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
+	"os"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -133,7 +135,7 @@ func (c *connection) pong() {
 			_, err := c.conn.Write(frame)
 			<-c.sending
 			if err != nil {
-				c.cut("a ping cannot be answered")
+				c.unheard(err)
 				return
 			}
 		case <-c.ctx.Done():
@@ -156,12 +158,25 @@ func (c *connection) say(event []byte) error {
 	defer c.writing.Add(-1)
 	c.sending <- struct{}{}
 	defer func() { <-c.sending }()
-	return c.ws.Write(c.ctx, websocket.MessageText, event)
+	err := c.ws.Write(c.ctx, websocket.MessageText, event)
+	if err != nil && !errors.Is(err, net.ErrClosed) { // which it is behind a close frame too
+		c.unheard(err)
+	}
+	return err
+}
+
+// unheard ends the connection of a client that cannot be told anything any more. What it has sent meanwhile would be
+// asked for nothing.
+func (c *connection) unheard(err error) {
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		c.cut("the client takes nothing")
+	}
+	c.cancel()
 }
 
 // refuse says why a message is not answered.
-func (c *connection) refuse(m *message, status int, code, param, text string) {
-	c.turnDown(m.inLane(refusal(status, code, param, text)))
+func (c *connection) refuse(m *message, status int, code, text string) {
+	c.turnDown(m.inLane(refusal(status, code, "", text)))
 }
 
 // turnDown sends the event that says why a message is not answered. No handler sees such a message, so that
@@ -202,7 +217,7 @@ func (c *connection) take(m *message) {
 	case many:
 		m.body = nil
 		m.room.Close()
-		c.refuse(m, http.StatusTooManyRequests, "too_many_turns", "", fmt.Sprintf("This WebSocket has as many requests under way as it may have (%d): wait for answers.", maxTurns))
+		c.refuse(m, http.StatusTooManyRequests, "too_many_turns", fmt.Sprintf("This WebSocket has as many requests under way as it may have (%d): wait for answers.", maxTurns))
 	default:
 		c.work.Go(func() {
 			defer c.over(m, over)
@@ -216,7 +231,7 @@ func (c *connection) take(m *message) {
 			case c.ctx.Err() != nil: // nobody has been asked, and nothing is to be paid
 				c.drop("the connection has ended before its turn")
 			case c.asking.Err() != nil:
-				c.refuse(m, http.StatusServiceUnavailable, "overloaded", "", "The gateway is being stopped.")
+				c.refuse(m, http.StatusServiceUnavailable, "overloaded", "The gateway is being stopped.")
 			default:
 				c.answer(m)
 			}

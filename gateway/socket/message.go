@@ -71,7 +71,7 @@ func (c *connection) readAll(from io.Reader, room *inflight.Claim) ([]byte, erro
 		if len(text) == cap(text) {
 			size := max(first, grows*cap(text))
 			if err := room.Grow(int64(size - cap(text))); err != nil {
-				c.refuse(nil, http.StatusServiceUnavailable, "memory_spent", "", "The gateway has no memory for a message of this size at the moment: try again later.")
+				c.refuse(nil, http.StatusServiceUnavailable, "memory_spent", "The gateway has no memory for a message of this size at the moment: try again later.")
 				c.part(websocket.StatusTryAgainLater, "no memory for this message")
 				return nil, errRefused
 			}
@@ -83,7 +83,7 @@ func (c *connection) readAll(from io.Reader, room *inflight.Claim) ([]byte, erro
 		c.heard.Add(1)
 		switch {
 		case int64(len(text)) > most:
-			c.refuse(nil, http.StatusRequestEntityTooLarge, "request_too_large", "", fmt.Sprintf("The message is larger than %d bytes (limits.body).", most))
+			c.refuse(nil, http.StatusRequestEntityTooLarge, "request_too_large", fmt.Sprintf("The message is larger than %d bytes (limits.body).", most))
 			c.part(websocket.StatusMessageTooBig, "the message is too large")
 			return nil, errRefused
 		case err == io.EOF:
