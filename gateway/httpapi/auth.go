@@ -62,7 +62,7 @@ func (a *access) authenticate(next echo.HandlerFunc) echo.HandlerFunc {
 		if !a.asksKey() {
 			return next(c)
 		}
-		client, refused := a.client(c, recordOf(c).form == messages.Form)
+		client, refused := a.client(c.Request(), recordOf(c).form == messages.Form)
 		if refused != nil {
 			return a.refuse(c, refused)
 		}
@@ -94,17 +94,17 @@ func (a *access) refuse(c echo.Context, why *keys.Refusal) error {
 // client is whose key a request carries. Clients of the Messages API have it in x-api-key, some of
 // them in both headers: one that is not ours does no harm, two of ours that differ do not say who
 // asks.
-func (a *access) client(c echo.Context, anthropic bool) (*gateway.Client, *keys.Refusal) {
-	h := c.Request().Header
+func (a *access) client(r *http.Request, anthropic bool) (*gateway.Client, *keys.Refusal) {
+	h := r.Header
 	scheme, token, _ := strings.Cut(h.Get(echo.HeaderAuthorization), " ")
 	if !strings.EqualFold(scheme, "Bearer") {
 		token = ""
 	}
-	client, refused := a.find(c, token)
+	client, refused := a.find(r, token)
 	if !anthropic {
 		return client, refused
 	}
-	other, otherRefused := a.find(c, h.Get("x-api-key"))
+	other, otherRefused := a.find(r, h.Get("x-api-key"))
 	switch {
 	case client != nil && other != nil && client.Key != other.Key:
 		return nil, &keys.Refusal{Reason: keys.Unknown}
@@ -114,11 +114,20 @@ func (a *access) client(c echo.Context, anthropic bool) (*gateway.Client, *keys.
 	return client, refused
 }
 
+// allows reports whether a request's key is taken, if one is asked for.
+func (a *access) allows(r *http.Request) bool {
+	if !a.asksKey() {
+		return true
+	}
+	_, refused := a.client(r, false)
+	return refused == nil
+}
+
 // find is whose key a text is.
-func (a *access) find(c echo.Context, token string) (*gateway.Client, *keys.Refusal) {
+func (a *access) find(r *http.Request, token string) (*gateway.Client, *keys.Refusal) {
 	k, team, refused := a.keys.Find(token, func() netip.Addr {
-		from, _ := netip.ParseAddrPort(c.Request().RemoteAddr)
-		return netaddr.Client(from.Addr(), c.Request().Header.Values("x-forwarded-for"), a.proxies)
+		from, _ := netip.ParseAddrPort(r.RemoteAddr)
+		return netaddr.Client(from.Addr(), r.Header.Values("x-forwarded-for"), a.proxies)
 	})
 	if refused != nil {
 		return nil, refused

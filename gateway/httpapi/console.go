@@ -66,7 +66,7 @@ func (p *page) guard(next echo.HandlerFunc) echo.HandlerFunc {
 				Message: fmt.Sprintf(onlyLoopback, r.Host)}
 		}
 		if _, password, _ := r.BasicAuth(); p.access.asksKey() {
-			client, refused := p.access.find(c, password)
+			client, refused := p.access.find(c.Request(), password)
 			if refused != nil {
 				c.Response().Header().Set("www-authenticate", `Basic realm="callgate", charset="UTF-8"`)
 				return &gateway.Error{Kind: gateway.InvalidKey}

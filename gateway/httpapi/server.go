@@ -141,7 +141,7 @@ func New(cfg Config) (*Server, error) {
 	routeMessages(s.echo, x, &counter{cfg.Gateway, a, w})
 	routeResponses(s.echo, x, newParsers(cfg.State, responses.Options{Sealer: cfg.Sealer, Limits: cfg.Limits}))
 	if cfg.Sockets != nil {
-		(&sockets{cfg.Sockets, a, socket.Settings{Path: responsesPath, MaxMessage: cfg.MaxBody, Memory: cfg.Memory, Begin: newSession(cfg.Memory)}}).route(s.echo)
+		(&sockets{cfg.Sockets, a, socket.Settings{Path: responsesPath, Allowed: a.allows, Stopped: stopped, Memory: cfg.Memory, Begin: newSession(cfg.Memory)}}).route(s.echo)
 	}
 	(&storedAPI{cfg.State, b, cfg.Heartbeat}).route(s.echo, a)
 	return s, nil

@@ -2,7 +2,9 @@ package httpapi
 
 import (
 	"context"
+	"encoding/base64"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -32,7 +34,41 @@ func (s *sockets) route(to *echo.Echo) {
 
 // isHandshake reports whether a request asks for a WebSocket.
 func isHandshake(r *http.Request) bool {
-	return strings.EqualFold(r.Header.Get("Upgrade"), "websocket")
+	return hasToken(r.Header["Upgrade"], "websocket")
+}
+
+// hasToken reports whether a list in a header has a word.
+func hasToken(lines []string, word string) bool {
+	for _, line := range lines {
+		for token := range strings.SplitSeq(line, ",") {
+			if strings.EqualFold(strings.TrimSpace(token), word) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// webSocketVersion is that of RFC 6455, the only one.
+const webSocketVersion = "13"
+
+// wrongHandshake says what is wrong with a handshake; "" if nothing is. A body would be read before the
+// connection is taken over, however long that takes.
+func wrongHandshake(r *http.Request) string {
+	key, err := base64.StdEncoding.DecodeString(strings.TrimSpace(r.Header.Get("Sec-Websocket-Key")))
+	switch {
+	case r.ContentLength != 0:
+		return "it has a body."
+	case !r.ProtoAtLeast(1, 1):
+		return "it needs HTTP/1.1."
+	case !hasToken(r.Header["Connection"], "upgrade"):
+		return "the header connection does not name upgrade; does a proxy in between pass it on?"
+	case r.Header.Get("Sec-Websocket-Version") != webSocketVersion:
+		return "sec-websocket-version must be " + webSocketVersion + "."
+	case err != nil || len(key) != 16 || len(r.Header["Sec-Websocket-Key"]) != 1:
+		return "sec-websocket-key must be 16 bytes in base64."
+	}
+	return ""
 }
 
 // upgrades lets a handshake through. Any other GET has no place here.
@@ -48,12 +84,28 @@ func upgrades(next echo.HandlerFunc) echo.HandlerFunc {
 
 // accept takes a connection over.
 func (s *sockets) accept(c echo.Context) error {
-	err := s.to.Accept(c.Response(), c.Request(), s.settings)
+	if wrong := wrongHandshake(c.Request()); wrong != "" {
+		c.Response().Header().Set("sec-websocket-version", webSocketVersion)
+		return &gateway.Error{Kind: gateway.Invalid, Message: "This is no handshake of a WebSocket: " + wrong}
+	}
+	settings := s.settings
+	settings.Key = tenantOf(c)
+	err := s.to.Accept(c.Response(), c.Request(), settings)
+	if share, ok := errors.AsType[*socket.ShareError](err); ok {
+		return &gateway.Error{Kind: gateway.RequestLimit, Code: "too_many_connections", RetryAfter: time.Second,
+			Message: fmt.Sprintf("The key %q has %d WebSockets open, and no more than that are left of this gateway's %d for all others: close some, ask by POST %s, or try again later.",
+				settings.Key, share.Has, share.Of, responsesPath)}
+	}
 	if errors.Is(err, socket.ErrBusy) {
 		return &gateway.Error{Kind: gateway.Overloaded, Code: "too_many_connections", RetryAfter: time.Second,
 			Message: "This gateway takes no more WebSockets at the moment: ask by POST " + responsesPath + ", or try again later."}
 	}
 	return nil // what was wrong with the handshake has been said
+}
+
+// stopped is what becomes of a request that a shutdown cuts: each has its own, to which more is noted.
+func stopped() error {
+	return &gateway.Error{Kind: gateway.Overloaded, Message: "The gateway is being stopped."}
 }
 
 // newSession begins what a connection remembers.

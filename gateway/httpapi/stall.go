@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"errors"
 	"net"
 	"sync"
 	"time"
@@ -118,6 +119,12 @@ func (c *connection) SetReadDeadline(t time.Time) error {
 	defer c.stall.mu.Unlock()
 	c.stall.body, c.stall.waited = false, false
 	return c.Conn.SetReadDeadline(t)
+}
+
+// SetDeadline implements net.Conn. net/http calls it for a connection that a WebSocket takes over, and would take back
+// the deadline of writes, which the next ones believe to be set.
+func (c *connection) SetDeadline(t time.Time) error {
+	return errors.Join(c.SetReadDeadline(t), c.SetWriteDeadline(t))
 }
 
 // SetWriteDeadline implements net.Conn. Writes have deadlines of their own, which net/http need not

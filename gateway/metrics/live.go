@@ -176,8 +176,14 @@ func (c *collected) answers(o Options) {
 }
 
 func (c *collected) stored(o Options) {
-	c.add(o.Sockets != nil, nil, func(set setter) { set("callgate_websockets", float64(o.Sockets())) },
+	c.add(o.Sockets != nil, nil, func(set setter) { set("callgate_websockets", float64(o.Sockets().Open)) },
 		"callgate_websockets", "WebSockets of clients that are open.")
+	c.add(o.Sockets != nil, []string{"code"}, func(set setter) {
+		for code, n := range o.Sockets().Refused {
+			set("callgate_websocket_refusals_total", float64(n), code)
+		}
+	}, "callgate_websocket_refusals_total",
+		"WebSockets and messages over them that were refused before anything was asked, by error code; dropped are those whose connection had ended.")
 	c.add(o.Stored != nil, nil, func(set setter) {
 		s := o.Stored()
 		set("callgate_store_bytes", float64(s.Bytes))

@@ -34,6 +34,7 @@ import (
 	"github.com/callgate/callgate/gateway/protocol/responses/state"
 	"github.com/callgate/callgate/gateway/quality"
 	"github.com/callgate/callgate/gateway/rollout"
+	"github.com/callgate/callgate/gateway/socket"
 	"github.com/callgate/callgate/gateway/toolserver/catalogue"
 )
 
@@ -54,8 +55,8 @@ type Options struct {
 	Models []string
 	// Limits says what limits have let pass and refused. It may be nil.
 	Limits func() limit.Stats
-	// Sockets says how many WebSockets are open. It may be nil.
-	Sockets func() int
+	// Sockets says how many WebSockets are open, and what was refused. It may be nil.
+	Sockets func() socket.Stats
 	// Stored says what the store of responses and conversations holds. It may be nil.
 	Stored func() state.Stats
 	// Usage says what became of the rows of usage, and Costs what they add up to. They are called for every

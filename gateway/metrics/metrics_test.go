@@ -36,6 +36,7 @@ import (
 	"github.com/callgate/callgate/gateway/prefix/share"
 	"github.com/callgate/callgate/gateway/protocol/responses/state"
 	"github.com/callgate/callgate/gateway/quality"
+	"github.com/callgate/callgate/gateway/socket"
 	"github.com/callgate/callgate/gateway/store"
 	"github.com/callgate/callgate/gateway/toolserver"
 	"github.com/callgate/callgate/gateway/toolserver/catalogue"
@@ -191,7 +192,7 @@ func TestGolden(t *testing.T) {
 	t.Parallel()
 	m := metrics.New(metrics.Options{Models: []string{"qwen3", "qwen-max"},
 		Breakers: snapshots, Share: shared, Targets: states, Caches: remembered,
-		Sockets: func() int { return 2 },
+		Sockets: func() socket.Stats { return socket.Stats{Open: 2, Refused: map[string]int64{"too_many_turns": 3}} },
 		Stored: func() state.Stats {
 			return state.Stats{Stats: store.Stats{Entries: 5, Bytes: 8192, Evicted: 2}, Background: 4}
 		},

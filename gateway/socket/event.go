@@ -46,10 +46,14 @@ func endsResponse(event []byte) bool {
 
 // kindOf is the type of an error, by its status.
 func kindOf(status int) string {
-	if status >= http.StatusInternalServerError {
+	switch {
+	case status >= http.StatusInternalServerError:
 		return "server_error"
+	case status == http.StatusUnauthorized:
+		return "authentication_error"
+	default:
+		return "invalid_request_error"
 	}
-	return "invalid_request_error"
 }
 
 // steerFailed answers a message that is to steer a response: no upstream is known to take it. The input goes

@@ -48,7 +48,10 @@ func (c *connection) read() (*message, error) {
 	}
 	m, answer := readMessage(kind, text)
 	if answer != nil {
-		room.Close()
+		defer room.Close()
+		if room.Grow(int64(len(answer))) != nil { // what was to steer a response is in it
+			answer = refusal(http.StatusServiceUnavailable, "memory_spent", "", "The gateway has no memory for the answer at the moment: try again later.")
+		}
 		c.turnDown(answer)
 		return nil, nil //nolint:nilnil // see above
 	}
@@ -59,27 +62,29 @@ func (c *connection) read() (*message, error) {
 // readAll reads a message as far as it may go. Room is claimed for it as it comes.
 func (c *connection) readAll(from io.Reader, room *inflight.Claim) ([]byte, error) {
 	const first, grows = 4 << 10, 2
-	stalled := time.AfterFunc(c.of.stall, c.cancel)
+	const piece = 4 << 10 // of a frame: a read ends when it has all that it asks for
+	most := c.of.largest.Load()
+	stalled := time.AfterFunc(c.of.stall, func() { c.cut("nothing more comes of a message") })
 	defer stalled.Stop()
 	var text []byte
 	for {
 		if len(text) == cap(text) {
 			size := max(first, grows*cap(text))
 			if err := room.Grow(int64(size - cap(text))); err != nil {
-				c.refuse(nil, http.StatusServiceUnavailable, "memory_spent", "", "The gateway has no memory for a message of this size at the moment: try again later.")
-				_ = c.ws.Close(websocket.StatusTryAgainLater, "no memory for this message")
+				c.refuse(nil, http.StatusServiceUnavailable, "memory_spent", "The gateway has no memory for a message of this size at the moment: try again later.")
+				c.part(websocket.StatusTryAgainLater, "no memory for this message")
 				return nil, errRefused
 			}
 			text = append(make([]byte, 0, size), text...)
 		}
-		n, err := from.Read(text[len(text):cap(text)])
+		n, err := from.Read(text[len(text):min(cap(text), len(text)+piece)])
 		text = text[:len(text)+n]
 		stalled.Reset(c.of.stall)
 		c.heard.Add(1)
 		switch {
-		case int64(len(text)) > c.settings.MaxMessage:
-			c.refuse(nil, http.StatusRequestEntityTooLarge, "request_too_large", "", fmt.Sprintf("The message is larger than %d bytes (limits.body).", c.settings.MaxMessage))
-			_ = c.ws.Close(websocket.StatusMessageTooBig, "the message is too large")
+		case int64(len(text)) > most:
+			c.refuse(nil, http.StatusRequestEntityTooLarge, "request_too_large", fmt.Sprintf("The message is larger than %d bytes (limits.body).", most))
+			c.part(websocket.StatusMessageTooBig, "the message is too large")
 			return nil, errRefused
 		case err == io.EOF:
 			return text, nil

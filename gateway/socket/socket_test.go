@@ -39,9 +39,10 @@ func open(t *testing.T, h http.HandlerFunc, headers ...string) *opened {
 	}
 	logged := new(bytes.Buffer)
 	o := &opened{T: t, sockets: socket.New(h, slog.New(slog.NewTextHandler(logged, nil))), memory: inflight.New(1 << 20), logged: logged}
+	o.sockets.SetMaxMessage(4 << 10)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("X-Request-Id", "req_1")
-		_ = o.sockets.Accept(w, r, socket.Settings{Path: "/v1/responses", MaxMessage: 4 << 10, Memory: o.memory})
+		_ = o.sockets.Accept(w, r, socket.Settings{Path: "/v1/responses", Memory: o.memory, Stopped: func() error { return errStopped }})
 	}))
 	t.Cleanup(server.Close)
 	ws, resp, err := websocket.Dial(t.Context(), server.URL, &websocket.DialOptions{HTTPHeader: header})
@@ -63,6 +64,9 @@ func open(t *testing.T, h http.HandlerFunc, headers ...string) *opened {
 	})
 	return o
 }
+
+// errStopped is the cause of the end of requests that a shutdown cuts.
+var errStopped = errors.New("stopped")
 
 // send sends a message.
 func (o *opened) send(text string) {
@@ -230,7 +234,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// TestLog holds that what no handler sees stands in the log.
+// TestLog holds that what no handler sees stands in the log, and is counted.
 func TestLog(t *testing.T) {
 	t.Parallel()
 	o := open(t, func(w http.ResponseWriter, _ *http.Request) { streams(w, "data: {}\n\n") })
@@ -254,6 +258,9 @@ func TestLog(t *testing.T) {
 		begin + `steering_not_supported error="Responses cannot be steered here: send the input with the next response.create."`,
 	}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
+	}
+	if got := o.sockets.Stats().Refused; len(got) != 2 || got["invalid_request"] != 2 || got["steering_not_supported"] != 1 {
+		t.Errorf("%v are counted", got)
 	}
 }
 
@@ -315,19 +322,33 @@ func TestPrepares(t *testing.T) {
 	}
 }
 
-// TestLeaves holds that a client that leaves ends its requests.
+// TestLeaves holds that a client that leaves ends its requests, and that what waits behind them is not asked: an
+// upstream might be paid for it.
 func TestLeaves(t *testing.T) {
 	t.Parallel()
 	begun, over := make(chan struct{}), make(chan struct{})
 	o := open(t, func(_ http.ResponseWriter, r *http.Request) {
-		close(begun)
+		close(begun) // a second request panics
 		<-r.Context().Done()
 		close(over)
 	})
 	o.send(`{"type":"response.create"}`)
 	<-begun
+	o.send(`{"type":"response.create"}`)
+	o.send("[]")
+	o.event()
 	_ = o.ws.CloseNow()
 	<-over
+	if err := o.sockets.Shutdown(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	const dropped = `msg="message of a WebSocket dropped" connection=req_1 why="the connection has ended before its turn"`
+	if log := o.logged.String(); strings.Count(log, dropped) != 1 || strings.Contains(log, "panic") {
+		t.Errorf("got this log: %s", log)
+	}
+	if got := o.sockets.Stats().Refused["dropped"]; got != 1 {
+		t.Errorf("%d dropped messages are counted, want 1", got)
+	}
 }
 
 // TestShutdown holds that a connection ends behind the answer that is under way, that nothing more is
@@ -363,20 +384,62 @@ func TestShutdown(t *testing.T) {
 	}
 }
 
-// TestShutdownCuts holds that what still runs at the end of the time is cut.
+// TestShutdownCuts holds that what still runs at the end of the time is cut, and that the client is told: what had
+// its turn, and what waited for it.
 func TestShutdownCuts(t *testing.T) {
 	t.Parallel()
 	begun := make(chan struct{})
-	o := open(t, func(_ http.ResponseWriter, r *http.Request) {
+	o := open(t, func(w http.ResponseWriter, r *http.Request) {
+		streams(w, "data: {\"n\":1}\n\n")
 		close(begun)
 		<-r.Context().Done()
+		if cause := context.Cause(r.Context()); !errors.Is(cause, errStopped) {
+			t.Errorf("the cause is %v", cause)
+		}
 	})
 	o.send(`{"type":"response.create"}`)
 	<-begun
+	o.send(`{"type":"response.create"}`)
+	o.send("[]") // behind whose refusal the one before it waits
+	o.wants(`{"n":1,"headers":{}}`)
+	o.event()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := o.sockets.Shutdown(ctx); !errors.Is(err, context.Canceled) {
+	ended := make(chan error, 1)
+	go func() { ended <- o.sockets.Shutdown(ctx) }()
+	o.wants(`{"type":"error","status":500,"error":{"type":"server_error","code":"internal_error","param":null,"message":"The answer broke off."}}`,
+		`{"type":"error","status":503,"error":{"type":"server_error","code":"overloaded","param":null,"message":"The gateway is being stopped."}}`)
+	if e := o.closed(); e.Code != websocket.StatusGoingAway {
+		t.Errorf("got the end %v", e)
+	}
+	if err := <-ended; !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v, want that it was cut", err)
+	}
+}
+
+// TestShutdownCutsSilent holds that a client that does not answer the close frame is not waited for.
+func TestShutdownCutsSilent(t *testing.T) {
+	t.Parallel()
+	o := open(t, func(http.ResponseWriter, *http.Request) {})
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := o.sockets.Shutdown(ctx); !errors.Is(err, context.Canceled) || o.sockets.Open() != 0 {
+		t.Errorf("got %v, and %d connections", err, o.sockets.Open())
+	}
+}
+
+// TestMaxMessage holds that the largest message of an open connection changes.
+func TestMaxMessage(t *testing.T) {
+	t.Parallel()
+	o := open(t, func(w http.ResponseWriter, _ *http.Request) { streams(w, "data: {}\n\n") })
+	o.sockets.SetMaxMessage(64 << 10)
+	o.send(`{"type":"response.create","input":"` + strings.Repeat("x", 32<<10) + `"}`)
+	o.wants(`{"headers":{}}`)
+	o.sockets.SetMaxMessage(16 << 10)
+	o.send(`{"type":"response.create","input":"` + strings.Repeat("x", 32<<10) + `"}`)
+	o.event()
+	if e := o.closed(); e.Code != websocket.StatusMessageTooBig {
+		t.Errorf("got the end %v", e)
 	}
 }
 

@@ -23,8 +23,15 @@ func Prepares(ctx context.Context) bool { return ctx.Value(preparesKey{}) != nil
 
 // answer has the handler of the HTTP API answer a message.
 func (c *connection) answer(m *message) {
-	ctx, done := context.WithCancel(c.ctx)
-	defer done()
+	ctx, done := context.WithCancelCause(c.ctx)
+	defer done(nil)
+	cut := context.AfterFunc(c.asking, func() {
+		if stopped := c.settings.Stopped; stopped != nil && c.ctx.Err() == nil {
+			done(stopped())
+		}
+		done(nil)
+	})
+	defer cut()
 	if m.prepares {
 		ctx = context.WithValue(ctx, preparesKey{}, true)
 	}
@@ -197,7 +204,7 @@ func (t *turn) end() {
 	case t.to.ctx.Err() != nil:
 		return
 	case t.begun:
-		if t.cut && !t.whole {
+		if (t.cut || t.to.asking.Err() != nil) && !t.whole {
 			_ = t.event(refusal(http.StatusInternalServerError, "internal_error", "", "The answer broke off."))
 		}
 		return

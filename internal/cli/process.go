@@ -114,7 +114,7 @@ func (p *process) measured(cfg *config.Config, sys *system) metrics.Options {
 		Keys:    func() keys.State { return p.keys.State() },
 		Quality: p.quality.Snapshot, Limits: p.limits.Stats, Content: p.content.Stats,
 		Rollouts: func() []rollout.Snapshot { return sys.now().rollouts.snapshots() },
-		Models:   modelNames(cfg), Memory: p.memory.Stats, Sockets: p.sockets.Open, Reloads: p.reloads.measured, Log: p.log,
+		Models:   modelNames(cfg), Memory: p.memory.Stats, Sockets: p.sockets.Stats, Reloads: p.reloads.measured, Log: p.log,
 	}
 	p.measureUsage(cfg, sys, &o)
 	if cfg.Store.Kind != "off" {
@@ -143,6 +143,7 @@ func (p *process) apply(v *edition) {
 	p.accounts.book.SetPrices(v.prices)
 	configureKeys(p.keys, v.config)
 	p.state.SetMaxBytes(int(cfg.Limits.Body))
+	p.sockets.SetMaxMessage(int64(cfg.Limits.Body))
 	p.state.SetContexts(cfg.ContextTokens())
 	p.metrics.Know(modelNames(cfg))
 	p.accounts.history.Know(modelNames(cfg))

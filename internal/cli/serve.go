@@ -248,9 +248,12 @@ func shutdown(server *http.Server, sockets *socket.Sockets, delay, limit time.Du
 	}
 	left := make(chan error, 1)
 	go func() { left <- sockets.Shutdown(ctx) }()
-	err := errors.Join(server.Shutdown(ctx), <-left)
-	if errors.Is(err, context.DeadlineExceeded) {
-		return errors.Join(fmt.Errorf("requests still ran after %v (shutdown_timeout)", limit), server.Close())
+	err := server.Shutdown(ctx)
+	if err != nil {
+		err = errors.Join(err, server.Close()) // handshakes too, for which sockets waits
+	}
+	if err = errors.Join(err, <-left); errors.Is(err, context.DeadlineExceeded) {
+		return fmt.Errorf("requests still ran after %v (shutdown_timeout)", limit)
 	}
 	return err
 }

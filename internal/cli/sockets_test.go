@@ -233,3 +233,93 @@ func TestWebSocketShutdown(t *testing.T) {
 		t.Errorf("got %v, want the end", err)
 	}
 }
+
+// TestWebSocketShutdownCut holds that the client of an answer that is cut at the end of shutdown_timeout is told, and
+// that the log does not say that the client has left.
+func TestWebSocketShutdownCut(t *testing.T) {
+	t.Parallel()
+	begun := make(chan struct{})
+	base := upstream(t, func(w http.ResponseWriter, r received) {
+		w.Header().Set("content-type", "text/event-stream")
+		send(w, delta("Hi"))
+		close(begun)
+		<-r.Context().Done()
+	})
+	g := serve(t, "shutdown_delay: 0s\nshutdown_timeout: 100ms\nproviders: {up: {type: openai, base_url: "+base+"}}\n")
+	ws := g.webSocket(t, http.StatusSwitchingProtocols)
+	ws.send(`{"model":"up/m","input":"x"}`)
+	<-begun
+	g.cancel()
+	events := ws.events()
+	if last := fmt.Sprint(events[len(events)-1]); !strings.Contains(last, "response.failed") || !strings.Contains(last, "The gateway is being stopped.") {
+		t.Errorf("got the last event %v", last)
+	}
+	if _, _, err := ws.Read(t.Context()); websocket.CloseStatus(err) != websocket.StatusGoingAway {
+		t.Errorf("got %v, want the end", err)
+	}
+	if status := g.wait(); status != 1 {
+		t.Errorf("got exit status %d, want 1", status)
+	}
+	<-g.exited
+	g.exited <- 0 // for the end of the test
+	if log := g.stderr.String(); !strings.Contains(log, `"code":"overloaded"`) || strings.Contains(log, "client_closed_request") {
+		t.Errorf("got this log: %s", log)
+	}
+}
+
+// TestWebSocketKeys holds that a connection has the rights of its key and no others: they change with a reload in the
+// middle of it, as limits.body does, and what one key has stored another does not read.
+func TestWebSocketKeys(t *testing.T) {
+	t.Parallel()
+	base := upstream(t, func(w http.ResponseWriter, _ received) {
+		w.Header().Set("content-type", "text/event-stream")
+		send(w, delta("Hi"), finish, done)
+	})
+	config := func(keys, more string) string {
+		return "providers: {up: {type: openai, base_url: " + base + "}}\n" + more + "keys:\n" + keys
+	}
+	key := func(name, more string) string {
+		return fmt.Sprintf("  - {name: %s, hash: %q%s}\n", name, hashed("secret-"+name), more)
+	}
+	g := serveChanging(t, config(key("a", "")+key("b", "")+key("c", ""), ""))
+	open := func(name string) *webSocket {
+		return g.webSocket(t, http.StatusSwitchingProtocols, "Authorization", "Bearer secret-"+name)
+	}
+	a, b, c := open("a"), open("b"), open("c")
+	first := a.final(`{"model":"up/m","input":"x"}`)
+	unstored := a.final(`{"model":"up/m","input":"x","store":false}`)
+	b.final(`{"model":"up/m","input":"x"}`)
+	c.final(`{"model":"up/m","input":"x"}`)
+	for _, r := range []responsestest.Object{first, unstored} {
+		from := fmt.Sprintf(`{"model":"up/m","input":"y","previous_response_id":%q}`, r["id"])
+		a.final(from)
+		if e := b.ask(from)[0]; e["status"] != 400.0 || !strings.Contains(fmt.Sprint(e), "previous_response_not_found") {
+			t.Errorf("another key got %v for %s", e, from)
+		}
+	}
+	if out, status := g.reload(config(key("b", ", blocked: true")+key("c", ", models: [up/other]"), "limits: {body: 1KiB}\n")); status != http.StatusOK {
+		t.Fatalf("got %d %v", status, out)
+	}
+	for name, ws := range map[string]*webSocket{"a": a, "b": b, "c": c} {
+		for _, body := range []string{`{"model":"up/m","input":"x"}`, `{"model":"up/m","input":"x","generate":false}`} {
+			overHTTP := g.do(g.request(http.MethodPost, "/v1/responses", `{"model":"up/m","input":"x"}`, "Authorization", "Bearer secret-"+name))
+			var want struct {
+				Error struct{ Code, Message string }
+			}
+			if err := json.Unmarshal([]byte(overHTTP.body), &want); err != nil {
+				t.Fatal(err)
+			}
+			e := ws.ask(body)[0]
+			got, _ := e["error"].(map[string]any)
+			if e["status"] != float64(overHTTP.status) || overHTTP.status < 400 || got["code"] != want.Error.Code || got["message"] != want.Error.Message {
+				t.Errorf("%s: got %v, and over HTTP %d %s", name, e, overHTTP.status, overHTTP.body)
+			}
+		}
+	}
+	if e := c.ask(`{"model":"up/other","input":"` + strings.Repeat("x", 2000) + `"}`)[0]; e["status"] != 413.0 {
+		t.Errorf("got %v for more than limits.body, which the reload has lowered", e)
+	}
+	if _, _, err := c.Read(t.Context()); websocket.CloseStatus(err) != websocket.StatusMessageTooBig {
+		t.Errorf("got %v, want the end", err)
+	}
+}
