@@ -133,6 +133,17 @@ func (f *Findings) Repaired(kind string) { f.Repairs = Count(f.Repairs, kind, 1)
 // Fault counts something that was wrong with a call.
 func (f *Findings) Fault(class string) { f.Faults = Count(f.Faults, class, 1) }
 
+// budgetCut begins the warning of an answer that a budget has cut, behind which stands whose budget.
+const budgetCut = "budget_cut:"
+
+// WarnCut says that a budget of somebody's has cut the answer.
+func (f *Findings) WarnCut(by string) { f.Warn(budgetCut + by) }
+
+// CutByBudget reports whether a budget has cut the answer.
+func (f *Findings) CutByBudget() bool {
+	return slices.ContainsFunc(f.Warnings, func(w string) bool { return strings.HasPrefix(w, budgetCut) })
+}
+
 // Warn adds a warning, once.
 func (f *Findings) Warn(w string) {
 	if !slices.Contains(f.Warnings, w) {

@@ -26,7 +26,7 @@ func (r *reply) Next() (*gateway.Frame, error) {
 		return c.next()
 	}
 	if by, cut := r.account.cut(); c != nil && cut {
-		r.summary.Warn("budget_cut:" + by)
+		r.summary.WarnCut(by)
 		_ = r.Reply.Close() // nobody reads on
 		r.account.finish(r.replayed)
 		return c.end()

@@ -77,6 +77,7 @@ var failures = map[string]string{ //nolint:gochecknoglobals // a table
 	"overloaded":                  "The gateway had too much to do.",
 	"plugin_error":                "A parser's file is bad.",
 	"internal_error":              "A defect of the gateway; the log has it.",
+	"budget_cut":                  "A budget was spent in the middle of the answer (on_exceed: cut).",
 	"client_closed_request":       "The client left before the end.",
 	"invalid_api_key":             "No valid key.",
 	"model_not_found":             "There is no such model.",

@@ -302,6 +302,9 @@ func TestLimitCutForms(t *testing.T) {
 			return strings.Contains(g.stderr.String(), `"warnings":"budget_cut:all"`) && strings.Contains(g.adminDo("GET", "/metrics").body, `callgate_warnings_total{kind="budget_cut"} 1`) &&
 				strings.Contains(g.adminDo("GET", "/admin/usage?group=status").body, `"budget_cut"`)
 		})
+		if scrape := g.adminDo("GET", "/metrics").body; strings.Contains(scrape, "client_closed_request") {
+			t.Errorf("%s: the metrics say that the client left", tt.path)
+		}
 		for line := range strings.Lines(r.body) {
 			if data, ok := strings.CutPrefix(strings.TrimSpace(line), "data: "); ok && data != "[DONE]" && !json.Valid([]byte(data)) {
 				t.Errorf("%s: got the event %s, want JSON", tt.path, data)

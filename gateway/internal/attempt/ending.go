@@ -30,6 +30,8 @@ func (e *ending) settle(c *candidate, s *gateway.Summary, err error) {
 	e.settled = true
 	health, outcome := breaker.Success, "ok"
 	switch {
+	case err == nil && s.CutByBudget():
+		health, outcome = breaker.Excluded, "budget_cut"
 	case err == nil:
 		health, outcome = breaker.Excluded, "client_closed_request"
 	case err != io.EOF:
