@@ -76,12 +76,17 @@ func (c *calls) may(output []byte) bool {
 	wire.Elements(output, 0, func(_ int, at wire.Span) bool {
 		switch item := object(at.Of(output)); wire.Unquote(item.get("type")) {
 		case "function_call", "custom_tool_call":
-			_, may = c.tools.allowed(wire.Unquote(item.get("namespace")), wire.Unquote(item.get("name")))
-			may = may && !c.isApproval(item.get("call_id"))
+			may = c.mayBe(item)
 		}
 		return may
 	})
 	return may
+}
+
+// mayBe reports whether the client may get a call.
+func (c *calls) mayBe(item object) bool {
+	_, ok := c.tools.allowed(wire.Unquote(item.get("namespace")), wire.Unquote(item.get("name")))
+	return ok && !c.isApproval(item.get("call_id"))
 }
 
 // callAt is the call with an index of the upstream's, a new one where there is none yet or

@@ -1,6 +1,7 @@
 package responses
 
 import (
+	"bytes"
 	"slices"
 	"unicode/utf8"
 
@@ -31,15 +32,20 @@ const (
 
 // pass takes a frame whose events go on as they came, and reports false if the frame is still to be read.
 func (p *passage) pass(f *wire.Frame) bool {
-	if p.state == ended || p.machine.quiet || !isOwn(p.machine.summary) {
+	if p.machine.quiet || !isOwn(p.machine.summary) {
 		return false
 	}
 	list := f.Origins()
+	if p.state == ended {
+		p.listen(list)
+		return false
+	}
 	if len(list) == 0 && (f.Data == nil || p.state == passing && isUsage(f)) { // a comment, or usage
 		return false
 	}
 	if len(list) == 0 || p.state == undecided && p.answer.phase != fresh || !p.passEvents(f, list) {
 		p.stop()
+		p.listen(list)
 		return false
 	}
 	if f.Data != nil {
@@ -68,6 +74,15 @@ func (p *passage) passEvents(f *wire.Frame, list []wire.Origin) bool {
 		p.last = o.Number
 	}
 	return true
+}
+
+// listen keeps what the upstream says of its response in the end, when the machine writes.
+func (p *passage) listen(list []wire.Origin) {
+	for _, o := range list {
+		if c := readUpstreamEvent(o.Data); c.isEnd() && utf8.Valid(o.Data) {
+			p.final = bytes.Clone(o.Data)
+		}
+	}
 }
 
 // stop lets the machine go on from where the upstream's events have come to.

@@ -14,7 +14,7 @@ func (p *passage) passLifecycle(e object, c *upstreamEvent) bool {
 	case "created", "queued", inProgress:
 		return p.passBegin(e, c, kind)
 	case completed, incomplete:
-		if !p.going || p.machine.open != nil || wire.Unquote(c.response.get("status")) != kind || p.final != nil {
+		if !p.going || p.machine.open != nil || !c.isEnd() || p.final != nil {
 			return false
 		}
 		p.final = bytes.Clone(e)

@@ -58,6 +58,12 @@ func (c *upstreamEvent) isOfItem() bool {
 	return c.item != nil || c.part != nil || c.id != "" || c.piece != nil || c.text != nil || c.note != nil
 }
 
+// isEnd reports whether an event ends a response that has not failed, and has it as the API has it.
+func (c *upstreamEvent) isEnd() bool {
+	kind := strings.TrimPrefix(c.kind, "response.")
+	return isObject(c.response) && (kind == completed || kind == incomplete) && wire.Unquote(c.response.get("status")) == kind
+}
+
 // isEventName reports whether a text can be the name of an event: it goes on a line of its own.
 func isEventName(s string) bool {
 	return s != "" && s != "error" && strings.Trim(s, "abcdefghijklmnopqrstuvwxyz0123456789_.") == ""

@@ -1,7 +1,6 @@
 package responses
 
 import (
-	"time"
 	"unicode/utf8"
 
 	"github.com/callgate/callgate/gateway"
@@ -58,33 +57,38 @@ func (w *Writer) Whole(f *wire.Frame) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	var response []byte
-	if w.passage.final != nil {
-		response = w.answer.own(w.passage.final, end)
-	} else {
-		response = w.answer.appendTo(nil, end, time.Now().Unix())
-	}
+	response := w.answer.final(w.passage.final, end)
 	if err := w.answer.save(end, response); err != nil {
 		return nil, err
 	}
 	return response, nil
 }
 
-// readWhole reads a whole answer: that of an upstream of the API as it came, if nothing was put into it.
+// readWhole reads a whole answer: that of an upstream of the API as it came, with what was changed of it.
 func (w *Writer) readWhole(f *wire.Frame) (failure []byte, err error) {
-	if choices, m := f.Choices(), &w.machine; m.quiet && isOwn(m.summary) && !f.Changed() && len(choices) == 1 {
-		c := &choices[0]
-		if own := ownResponse(c.Body.Of(f.Data)); own != nil && utf8.Valid(own) && m.calls.may(own.get("output")) {
-			w.answer.readModel(f)
-			if raw := f.Usage(); raw != nil {
-				w.answer.counts = readCounts(raw)
-			}
-			w.answer.phase, w.answer.finish = begun, c.Reason
-			w.answer.takeCreated(own)
-			m.output.take(own.get("output"), m.response)
-			w.passage.final = own
-			return nil, nil
+	choices, m := f.Choices(), &w.machine
+	if !m.quiet || !isOwn(m.summary) || len(choices) != 1 {
+		return w.reader.read(f)
+	}
+	own := ownResponse(choices[0].Body.Of(f.Data))
+	if own == nil || !utf8.Valid(own) {
+		return w.reader.read(f)
+	}
+	w.answer.takeCreated(own)
+	w.passage.final = own
+	switch {
+	case f.Changed():
+		if ok, err := w.mendWhole(f, own); ok || err != nil {
+			return nil, err
 		}
+	case m.calls.may(own.get("output")):
+		w.answer.readModel(f)
+		if raw := f.Usage(); raw != nil {
+			w.answer.counts = readCounts(raw)
+		}
+		w.answer.phase, w.answer.finish = begun, choices[0].Reason
+		m.output.take(own.get("output"), m.response)
+		return nil, nil
 	}
 	return w.reader.read(f)
 }
@@ -150,12 +154,7 @@ func (w *Writer) complete() error {
 	if err != nil {
 		return err
 	}
-	var response []byte
-	if final != nil {
-		response = w.answer.own(final.get("response"), end)
-	} else {
-		response = w.answer.appendTo(nil, end, time.Now().Unix())
-	}
+	response := w.answer.final(final.get("response"), end)
 	if err := w.answer.save(end, response); err != nil {
 		return err
 	}
@@ -163,8 +162,7 @@ func (w *Writer) complete() error {
 	if !w.machine.summary.Replayed() { // its headers have said it
 		w.machine.out = append(w.machine.out, observe.Comment(w.machine.summary)...)
 	}
-	if final != nil {
-		c := readUpstreamEvent(final)
+	if c := readUpstreamEvent(final); c.kind == "response."+end.status {
 		w.passage.passResponse(final, &c, response)
 	} else {
 		w.machine.raw("response."+end.status, []byte(`,"response":`), response)
