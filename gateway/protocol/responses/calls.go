@@ -52,16 +52,16 @@ func (c *calls) isApproval(id []byte) bool {
 	return len(c.approvals) > 0 && slices.Contains(c.approvals, wire.Unquote(id))
 }
 
-// begin adds a call as an upstream of the API begins it, where the client may have it.
-func (c *calls) begin(it *item, said object) bool {
+// begin adds a call as an upstream of the API begins it, where the client may have it. key is its index in the chunks.
+func (c *calls) begin(it *item, said object, key int) bool {
 	callID, name, space := said.get("call_id"), wire.Unquote(said.get("name")), wire.Unquote(said.get("namespace"))
 	known, ok := c.tools.allowed(space, name)
-	if !ok || c.isApproval(callID) || len(callID) <= len(`""`) || name == "" {
+	if !ok || key < 0 || c.find(key, nil, nil) != nil || c.isApproval(callID) || len(callID) <= len(`""`) || name == "" {
 		return false
 	}
 	custom := wire.Unquote(said.get("type")) == "custom_tool_call"
 	it.kind = callItem
-	it.call = &call{key: len(c.all), id: bytes.Clone(callID), name: known, tool: tool{name: name, space: space, custom: custom}}
+	it.call = &call{key: key, id: bytes.Clone(callID), name: known, tool: tool{name: name, space: space, custom: custom}}
 	c.all = append(c.all, it)
 	it.before = append(it.head(), deltaMember...)
 	if custom {

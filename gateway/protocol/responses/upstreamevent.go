@@ -9,8 +9,8 @@ import (
 // upstreamEvent is an event of an upstream by its members.
 type upstreamEvent struct {
 	kind, id              string
-	at, number, noted     int // the output_index, and those of the part and of the annotation
-	sequence              wire.Span
+	at, number, noted     int       // the output_index, and those of the part and of the annotation
+	sequence, place       wire.Span // the values of sequence_number and output_index
 	response, item, part  object
 	piece, text, logprobs []byte // what a delta adds, what the whole is
 	note                  []byte
@@ -34,7 +34,7 @@ func readUpstreamEvent(e object) (c upstreamEvent) {
 		case "item_id":
 			c.id = wire.Unquote(v)
 		case "output_index":
-			c.at, c.placed = number(v), true
+			c.at, c.placed, c.place = number(v), true, at
 		case "content_index", "summary_index":
 			c.number = number(v)
 		case "annotation_index":
