@@ -50,7 +50,7 @@ func (w *Writer) Whole(f *wire.Frame) ([]byte, error) {
 		return nil, err
 	}
 	if failure != nil {
-		w.fail(failure)
+		w.fail(failure, isOwn(w.machine.summary))
 		return nil, &gateway.Error{Kind: gateway.Unavailable, Message: "The upstream has sent an error in the place of an answer."}
 	}
 	end, err := w.answer.end()
@@ -114,7 +114,7 @@ func (w *Writer) read(f *wire.Frame) error {
 	}
 	failure, err := w.reader.read(f)
 	if failure != nil {
-		w.fail(failure)
+		w.fail(failure, isOwn(w.machine.summary))
 	}
 	return err
 }
@@ -129,7 +129,7 @@ func (w *Writer) Close(dst []byte) ([]byte, error) {
 // Fail implements [protocol.Writer].
 func (w *Writer) Fail(dst []byte, e *gateway.Error) []byte {
 	w.machine.out = dst
-	w.fail(failure(e))
+	w.fail(failure(e), false)
 	return w.give()
 }
 
@@ -173,8 +173,8 @@ func (w *Writer) complete() error {
 
 const done = "data: [DONE]\n\n"
 
-// fail ends a response with an error. What was open stays so: it is not over.
-func (w *Writer) fail(body []byte) {
+// fail ends a response with an error, which is own if it is of an upstream's response. What was open stays so: it is not over.
+func (w *Writer) fail(body []byte, own bool) {
 	if w.answer.phase == over {
 		return
 	}
@@ -185,7 +185,7 @@ func (w *Writer) fail(body []byte) {
 	}
 	w.passage.stop()
 	w.answer.phase = over
-	end := ending{status: failed, failure: responseError(body)}
+	end := ending{status: failed, failure: responseError(body, own)}
 	response := w.answer.appendTo([]byte(`,"response":`), end, 0)
 	_ = w.answer.save(end, response[len(`,"response":`):]) // it has failed already
 	w.machine.raw("response.failed", response)

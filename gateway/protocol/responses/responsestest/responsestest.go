@@ -68,8 +68,15 @@ func checkMembers(r Object) error {
 	if (status == "incomplete") != (detail != nil) || (status == "failed") != (r["error"] != nil) || (status == "completed" || status == "incomplete") != (r["completed_at"] != nil) {
 		errs = append(errs, fmt.Errorf("the status %v goes with incomplete_details %v, error %v and completed_at %v", status, detail, r["error"], r["completed_at"]))
 	}
+	if e, ok := r["error"].(map[string]any); ok && !errorCodes[fmt.Sprint(e["code"])] {
+		errs = append(errs, fmt.Errorf("the error has the code %v, which the type ResponseError does not have", e["code"]))
+	}
 	return errors.Join(errs...)
 }
+
+// errorCodes are the codes of the type ResponseError in OpenAI's SDKs that a gateway may have to say, and one that OpenAI
+// sends nevertheless.
+var errorCodes = map[string]bool{"server_error": true, "rate_limit_exceeded": true, "invalid_prompt": true, "invalid_image": true, "invalid_image_url": true, "context_length_exceeded": true}
 
 // checkOutput says what is wrong with the items of a response.
 func checkOutput(r Object) error {
