@@ -87,7 +87,7 @@ func TestResponsesMended(t *testing.T) {
 	}
 }
 
-// mendedItems demands that the items of a mended answer are the upstream's, but for what was repaired. In a stream the gateway
+// mendedItems demands that the items of a repaired answer are the upstream's, but for what was repaired. In a stream the gateway
 // has said a call that it repairs as its own.
 func mendedItems(t *testing.T, output []string, name string, stream bool) {
 	t.Helper()

@@ -57,20 +57,29 @@ func (p *Provider) native(model string, req *gateway.Request) (*nativeRequest, e
 	return n, nil
 }
 
-// respond asks for a response. A model that has no reasoning to keep is asked again without that, and from
+// respond asks for a response. A model that has no reasoning to keep is to be asked again without that, and from
 // then on at once.
 func (p *Provider) respond(ctx context.Context, req *gateway.Request, n *nativeRequest) (gateway.Reply, error) {
 	var warnings []string
 	body := n.body
-	if n.plain != nil && p.plain.Contains(n.model) {
+	sure, plain := false, false
+	if n.plain != nil {
+		sure, plain = p.plain.Get(n.model)
+	}
+	if plain {
 		body, warnings = n.plain(), []string{notAsked}
 	}
 	resp, err := p.post(ctx, req, body)
-	if err != nil && n.plain != nil && warnings == nil && refusesEncrypted(err) {
-		if resp, err = p.post(ctx, req, n.plain()); err == nil {
-			p.plain.Add(n.model, struct{}{})
-			warnings = []string{notAsked}
-		}
+	switch {
+	case err == nil && plain && !sure:
+		p.plain.Add(n.model, true)
+	case err != nil && plain && !sure && refusesEncrypted(err): // that was not what it meant
+		p.plain.Remove(n.model)
+	case err != nil && !plain && n.plain != nil && refusesEncrypted(err):
+		p.plain.Add(n.model, false)
+		e := *gateway.AsError(err)
+		e.Withdrawn = true
+		return nil, &e
 	}
 	if err != nil {
 		return nil, err

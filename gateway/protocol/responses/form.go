@@ -126,7 +126,7 @@ func responseError(failure []byte, own bool) []byte {
 	b := wire.AppendQuoted([]byte(`{"code":`), said)
 	b = append(append(b, `,"message":`...), o.get("message")...)
 	if code != "" && code != said {
-		b = wire.AppendQuoted(append(b, `,"callgate_code":`...), code)
+		b = append(wire.AppendQuoted(append(b, `,"callgate":{"code":`...), code), '}')
 	}
 	return append(b, '}')
 }

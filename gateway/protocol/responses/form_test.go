@@ -72,10 +72,10 @@ func TestFailedResponseCodes(t *testing.T) {
 		var got struct {
 			Error struct {
 				Code, Message string
-				Own           string `json:"callgate_code"`
+				Callgate      struct{ Code string }
 			}
 		}
-		if err := json.Unmarshal(body, &got); err != nil || got.Error.Code != want || got.Error.Own != e.CodeOrDefault() && (got.Error.Own != "" || want != e.CodeOrDefault()) {
+		if err := json.Unmarshal(body, &got); err != nil || got.Error.Code != want || got.Error.Callgate.Code != e.CodeOrDefault() && (got.Error.Callgate.Code != "" || want != e.CodeOrDefault()) {
 			t.Errorf("%v: got %v, %+v", e.CodeOrDefault(), err, got)
 		}
 	}
