@@ -205,8 +205,14 @@ func (w *Writer) start(f *wire.Frame) {
 	w.print.dst = append(w.print.dst, "event: message_start\ndata: {\"type\":\"message_start\",\"message\":"...)
 	w.begin(data)
 	p := &w.print
-	p.dst = append(p.dst, `],"stop_reason":null,"stop_sequence":null,"usage":`...)
-	if begun := find(find(data, "provider_specific_fields"), "usage"); isObject(begun) && isOwn(w.summary) {
+	p.dst = append(p.dst, `],"stop_reason":null,"stop_sequence":null`...)
+	own := find(data, "provider_specific_fields")
+	if !isOwn(w.summary) {
+		own = nil
+	}
+	members(find(own, "message"), func(name string, v value) { p.dst = appendLine(wire.AppendKey(p.dst, name), v) })
+	p.dst = append(p.dst, `,"usage":`...)
+	if begun := find(own, "usage"); isObject(begun) {
 		p.dst = appendLine(p.dst, begun)
 	} else {
 		p.dst = (&counts{input: w.front.Estimate()}).append(p.dst)
