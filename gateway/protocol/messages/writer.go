@@ -281,7 +281,11 @@ func (w *Writer) Whole(f *wire.Frame) ([]byte, error) {
 	}
 	if f.Changed() {
 		w.scratch = f.AppendTo(w.scratch[:0])
-		f = &wire.Frame{Raw: w.scratch, Data: w.scratch, Whole: true}
+		changed := &wire.Frame{Raw: w.scratch, Data: w.scratch, Whole: true}
+		if isOwn(w.summary) && !changed.Failed() {
+			w.blocks.own = w.repaired(f, changed)
+		}
+		f = changed
 	} else if isOwn(w.summary) && len(served.All(f, w.summary)) == 0 { // else it is the content of the last round
 		w.blocks.own = ownContent(f)
 	}
