@@ -18,7 +18,9 @@ func TestMessagesRepairedKeeps(t *testing.T) {
 	const beside = `"stop_reason":"tool_use","stop_sequence":null,"container":{"id":"c_1","new":1.0},"context_management":{"applied_edits":[],"new":2.0},"new_member":{"a":1.50},` +
 		`"usage":{"input_tokens":11,"output_tokens":30,"new_tokens":{"a":1}}`
 	const inText = `<tool_call>{\"name\":\"f\",\"arguments\":{\"b\":2}}</tool_call>`
-	call := func(args string) string { return `{"type":"tool_use","id":"toolu_01","name":"f","input":` + args + `,"new":[1.0]}` }
+	call := func(args string) string {
+		return `{"type":"tool_use","id":"toolu_01","name":"f","input":` + args + `,"new":[1.0]}`
+	}
 	for name, tt := range map[string]struct{ content, want string }{
 		"arguments": {
 			strings.Join([]string{thinking, search, found, cited, `{"type":"text","text":"two"}`, call(`{"a":"1"}`)}, ","),

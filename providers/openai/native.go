@@ -70,16 +70,8 @@ func (p *Provider) respond(ctx context.Context, req *gateway.Request, n *nativeR
 		body, warnings = n.plain(), []string{notAsked}
 	}
 	resp, err := p.post(ctx, req, body)
-	switch {
-	case err == nil && plain && !sure:
-		p.plain.Add(n.model, true)
-	case err != nil && plain && !sure && refusesEncrypted(err): // that was not what it meant
-		p.plain.Remove(n.model)
-	case err != nil && !plain && n.plain != nil && refusesEncrypted(err):
-		p.plain.Add(n.model, false)
-		e := *gateway.AsError(err)
-		e.Withdrawn = true
-		return nil, &e
+	if n.plain != nil {
+		err = p.learn(n.model, plain, sure, err)
 	}
 	if err != nil {
 		return nil, err
@@ -92,6 +84,23 @@ func (p *Provider) respond(ctx context.Context, req *gateway.Request, n *nativeR
 		return nil, p.client.Errorf(gateway.Unavailable, upstream.CodeUpstream, "the upstream's answer is no response of OpenAI's Responses API; set responses: chat for the provider.")
 	}
 	return &upstream.Whole{Head: resp.Header, Data: data, Warn: warnings, Held: resp.Withheld, Spoken: responses.Protocol}, nil
+}
+
+// learn notes whether a model takes a request for reasoning that can be sent back. plain says that it was asked without, and
+// sure that it has answered so before. It returns the error, which says that there is another way.
+func (p *Provider) learn(model string, plain, sure bool, err error) error {
+	switch refused := err != nil && refusesEncrypted(err); {
+	case plain && !sure && err == nil:
+		p.plain.Add(model, true)
+	case plain && !sure && refused: // that was not what it meant
+		p.plain.Remove(model)
+	case !plain && refused:
+		p.plain.Add(model, false)
+		e := *gateway.AsError(err)
+		e.Withdrawn = true
+		return &e
+	}
+	return err
 }
 
 // post sends a request for a response.

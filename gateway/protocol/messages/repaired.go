@@ -2,6 +2,7 @@ package messages
 
 import (
 	"bytes"
+	"errors"
 	"slices"
 	"strings"
 
@@ -44,53 +45,69 @@ func (w *Writer) repaired(f, now *wire.Frame) []byte {
 	if content == nil || len(before) != 1 || len(after) != 1 || len(served.All(f, w.summary)) > 0 {
 		return nil
 	}
-	was, okWas := readSpoken(before[0].Body.Of(f.Data))
-	is, okIs := readSpoken(after[0].Body.Of(now.Data))
-	if !okWas || !okIs || was.reasoning != is.reasoning || len(is.calls) < len(was.calls) {
+	var r repairedBlocks
+	var okWas, okIs bool
+	r.was, okWas = readSpoken(before[0].Body.Of(f.Data))
+	r.is, okIs = readSpoken(after[0].Body.Of(now.Data))
+	if !okWas || !okIs || r.was.reasoning != r.is.reasoning || len(r.is.calls) < len(r.was.calls) {
 		return nil
 	}
-	var out []byte
-	calls, texts, ok := 0, 0, true
-	_ = elements(slices.Concat([]byte{'['}, content, []byte{']'}), func(_ int, block value) error {
-		switch text(find(block, "type")) {
-		case "tool_use":
-			if calls == len(was.calls) {
-				ok = false
-				return nil
-			}
-			var good bool
-			block, good = changedCall(block, &was.calls[calls], &is.calls[calls])
-			ok = ok && good
-			calls++
-		case "text":
-			texts++
-			if was.content != is.content {
-				var good bool
-				block, good = changedText(block, &was, &is)
-				ok = ok && good
-			}
-		}
-		if block != nil {
-			out = appendElement(out, block)
-		}
-		return nil
-	})
-	if !ok || calls != len(was.calls) || was.content != is.content && texts != 1 {
+	if elements(slices.Concat([]byte{'['}, content, []byte{']'}), r.add) != nil || r.end() != nil {
 		return nil
 	}
-	for i := range is.calls[calls:] {
-		e := &is.calls[calls+i]
-		input, good := objectOf(e.arguments)
-		if !good || len(inner(e.name)) == 0 {
-			return nil
+	return r.out
+}
+
+// repairedBlocks are the blocks of such an answer.
+type repairedBlocks struct {
+	was, is spoken
+	calls   int // tool_use blocks so far
+	texts   int
+	out     []byte // elements
+}
+
+var errUnsure = errors.New("what was changed is not clear")
+
+// add takes a block of the upstream's.
+func (r *repairedBlocks) add(_ int, block value) error {
+	ok := true
+	switch text(find(block, "type")) {
+	case "tool_use":
+		if r.calls == len(r.was.calls) {
+			return errUnsure
+		}
+		block, ok = changedCall(block, &r.was.calls[r.calls], &r.is.calls[r.calls])
+		r.calls++
+	case "text":
+		if r.texts++; r.was.content != r.is.content {
+			block, ok = changedText(block, &r.was, &r.is)
+		}
+	}
+	if !ok {
+		return errUnsure
+	}
+	if block != nil {
+		r.out = appendElement(r.out, block)
+	}
+	return nil
+}
+
+// end adds the further calls.
+func (r *repairedBlocks) end() error {
+	if r.calls != len(r.was.calls) || r.was.content != r.is.content && r.texts != 1 {
+		return errUnsure
+	}
+	for i := range r.is.calls[r.calls:] {
+		e := &r.is.calls[r.calls+i]
+		input, ok := objectOf(e.arguments)
+		if !ok || len(inner(e.name)) == 0 {
+			return errUnsure
 		}
 		block := append(appendToolID([]byte(`{"type":"tool_use","id":`), e.id), `,"name":`...)
-		out = appendElement(out, append(append(append(append(block, e.name...), `,"input":`...), input...), '}'))
+		r.out = appendElement(r.out, append(append(append(append(block, e.name...), `,"input":`...), input...), '}'))
 	}
-	if out == nil {
-		out = []byte{}
-	}
-	return out
+	r.out = append([]byte{}, r.out...) // there may be none
+	return nil
 }
 
 func appendElement(list, one []byte) []byte {

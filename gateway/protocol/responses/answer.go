@@ -183,8 +183,7 @@ func (a *answer) own(response object, end ending) []byte {
 		when = time.Now().Unix()
 	}
 	ours := object(a.appendTo(nil, end, when))
-	otherEnd := wire.Unquote(response.get("status")) != end.status
-	otherCount := end.status != inProgress && a.counts.Reported && readCounts(response.get("usage")) != a.counts
+	others := a.others(response, end)
 	have := map[string]bool{}
 	var edits []wire.Edit
 	finish := 0 // where the last member ends
@@ -199,12 +198,8 @@ func (a *answer) own(response object, end ending) []byte {
 			if with := orNull(ours.get(name)); !bytes.Equal(with, v) {
 				edits = append(edits, wire.Edit{At: at, With: with})
 			}
-		case "status", "completed_at", "error", "incomplete_details":
-			if otherEnd || v[0] == 'n' && neverNull[name] {
-				edits = append(edits, wire.Edit{At: at, With: orNull(ours.get(name))})
-			}
 		default:
-			if v[0] == 'n' && neverNull[name] || otherCount && name == "usage" {
+			if v[0] == 'n' && neverNull[name] || slices.Contains(others, name) {
 				edits = append(edits, wire.Edit{At: at, With: orNull(ours.get(name))})
 			}
 		}
@@ -224,6 +219,17 @@ func (a *answer) own(response object, end ending) []byte {
 		edits = append(edits, wire.Edit{At: wire.Span{Start: finish, End: finish}, With: more})
 	}
 	return wire.Splice(response, edits)
+}
+
+// others are the members by which a response of the upstream's has ended otherwise than the client's does, or counts otherwise.
+func (a *answer) others(response object, end ending) (names []string) {
+	if wire.Unquote(response.get("status")) != end.status {
+		names = append(names, "status", "completed_at", "error", "incomplete_details")
+	}
+	if end.status != inProgress && a.counts.Reported && readCounts(response.get("usage")) != a.counts {
+		names = append(names, "usage")
+	}
+	return names
 }
 
 // neverNull are the members, besides those that are the gateway's to say, that every response has with a value: clients

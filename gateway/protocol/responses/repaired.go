@@ -61,7 +61,8 @@ func (w *Writer) mendWhole(f *wire.Frame, own object) (bool, error) {
 	if len(was) != 1 || len(is) != 1 || rendered.Failed() || len(served.All(f, w.machine.summary)) > 0 || !utf8.Valid(rendered.Data) {
 		return false, nil
 	}
-	m, okWas, okIs := mend{machine: &w.machine}, false, false
+	m := mend{machine: &w.machine}
+	var okWas, okIs bool
 	m.was, okWas = readSaid(was[0].Body.Of(f.Data))
 	m.is, okIs = readSaid(is[0].Body.Of(rendered.Data))
 	if !okWas || !okIs || m.was.refusal != m.is.refusal || m.was.reasoning != m.is.reasoning || len(m.is.calls) < len(m.was.calls) || !m.read(own.get("output")) {
