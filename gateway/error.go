@@ -81,6 +81,9 @@ type Error struct {
 	// Redo asks for another attempt at the same target, in which the model is told more; nil
 	// if that would be of no use.
 	Redo *Redo
+	// Withdrawn says that the upstream has refused something which the provider itself has put into the request, and
+	// that the provider leaves it out from now on: the same target is asked again, once.
+	Withdrawn bool
 	// InBand is the block of a stream in which the upstream sent the error, for a client that
 	// has seen something of the answer already.
 	InBand []byte

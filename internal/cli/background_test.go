@@ -84,7 +84,7 @@ func TestBackground(t *testing.T) {
 				t.Errorf("got %v, want that what is over stays so", got)
 			}
 			failed := g.call(200, "POST", "/v1/responses", `{"model":"m","input":"refuse","background":true}`)
-			if got := g.until(text(failed, "id"), "failed"); text(got, "error", "code") != "nope" {
+			if got := g.until(text(failed, "id"), "failed"); text(got, "error", "code") != "invalid_prompt" || text(got, "error", "callgate", "code") != "nope" {
 				t.Errorf("got %v, want the upstream's refusal", got)
 			}
 		})
@@ -137,7 +137,7 @@ func TestBackgroundStream(t *testing.T) {
 	// One that fails in the middle says so, and is stored as failed.
 	events := g.events("POST", "/v1/responses", `{"model":"m","input":"refuse","background":true,"stream":true}`)
 	last := events[len(events)-1]
-	if text(last, "type") != "response.failed" || text(last, "response", "error", "code") != "nope" || text(last, "sequence_number") != fmt.Sprint(len(events)-1) {
+	if text(last, "type") != "response.failed" || text(last, "response", "error", "code") != "invalid_prompt" || text(last, "response", "error", "callgate", "code") != "nope" || text(last, "sequence_number") != fmt.Sprint(len(events)-1) {
 		t.Errorf("got %v, want that the response has failed", events)
 	}
 	g.until(text(last, "response", "id"), "failed")

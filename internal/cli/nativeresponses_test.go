@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/callgate/callgate/gateway/protocol/responses/responsestest"
@@ -393,6 +394,9 @@ func TestResponsesNativeWithoutReasoning(t *testing.T) {
 			for i, asked := range []int{2, 3} {
 				body := fmt.Sprintf(`{"model":"m",%s,"stream":%v}`, sent, stream)
 				_, r := g.judged(t, body, stream)
+				if got, want := r.header.Get("x-callgate-attempts"), fmt.Sprint(2-i); got != want {
+					t.Errorf("request %d: got %s attempts in the header, want %s", i, got, want)
+				}
 				if got := len(u.bodies["/v1/responses"]); got != asked {
 					t.Errorf("request %d: got %d requests upstream so far, want %d", i, got, asked)
 				}
@@ -405,5 +409,24 @@ func TestResponsesNativeWithoutReasoning(t *testing.T) {
 				t.Errorf("got status %d: %s", r.status, r.body)
 			}
 		})
+	}
+}
+
+// TestResponsesNativeRefusesAlways has an upstream that says the same of every request: it is asked once more, and no further.
+func TestResponsesNativeRefusesAlways(t *testing.T) {
+	t.Parallel()
+	var asked atomic.Int64
+	url := upstream(t, func(w http.ResponseWriter, _ received) {
+		asked.Add(1)
+		w.Header().Set("content-type", "application/json")
+		w.WriteHeader(http.StatusBadRequest)
+		io.WriteString(w, `{"error":{"message":"Encrypted content is not supported with this model.","type":"invalid_request_error","param":"include","code":null}}`)
+	})
+	g := serve(t, fmt.Sprintf("log: {level: error}\nproviders: {up: {type: openai, base_url: %q, responses: native}}\nmodels: {m: {targets: [{provider: up, model: gpt-x}]}}", url))
+	for i := range 3 {
+		r := g.do(g.request("POST", "/v1/responses", `{"model":"m","input":"x"}`))
+		if got := asked.Load(); r.status != http.StatusBadRequest || got != int64(2*(i+1)) || r.header.Get("x-callgate-attempts") != "2" {
+			t.Errorf("request %d: got status %d after %d requests so far, %s attempts", i, r.status, got, r.header.Get("x-callgate-attempts"))
+		}
 	}
 }

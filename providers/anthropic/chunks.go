@@ -12,7 +12,8 @@ type chunks struct {
 	created   int64
 	model     string // that was asked for
 	withUsage bool
-	native    bool // the client speaks the Messages API
+	native    bool   // the client speaks the Messages API
+	begun     extras // of the message as it begins, for such a client
 
 	frames  []gateway.Frame // made and not given out yet
 	head    object          // what every chunk begins with; empty until the first is written
@@ -30,6 +31,11 @@ func (c *chunks) begin(message value) bool {
 	if usage := get(message, "usage"); c.native && isObject(usage) { // the client's own stream begins with it
 		var own object
 		own.set("usage", compact(usage))
+		if len(c.begun) > 0 {
+			var o object
+			c.begun.set(&o)
+			own.set("message", o.close())
+		}
 		rest.set("provider_specific_fields", own.close())
 	}
 	c.chunk(value(`{"role":"assistant","content":""}`), rest.inner())

@@ -82,11 +82,17 @@ func (d *decoder) block(kind string, index int, data value) error {
 // start begins the answer. What calls that code has made ask for next may be all in the message already, with
 // no event of its own.
 func (d *decoder) start(message value) error {
+	own := &d.extras
+	if d.out.native { // in whose stream they stand here too, and may be others in the end
+		own = &d.out.begun
+	}
+	if len(d.out.head) == 0 {
+		own.add(message, messageFields, d.warnings)
+	}
 	if !d.out.begin(message) {
 		return nil
 	}
 	d.tokens.add(get(message, "usage"), d.warnings)
-	d.extras.add(message, messageFields, d.warnings)
 	d.ending.read(message)
 	return elements(get(message, "content"), func(i int, block value) error {
 		if !isObject(block) || isBlank(block) {

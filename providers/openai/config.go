@@ -92,8 +92,8 @@ type Provider struct {
 	streamOnly       []string
 	needs            gateway.Needs
 	taste            taste
-	responsesURL     *url.URL                     // nil without the Responses API
-	plain            *lru.Cache[string, struct{}] // models that have no encrypted reasoning
+	responsesURL     *url.URL                 // nil without the Responses API
+	plain            *lru.Cache[string, bool] // models that have no encrypted reasoning; true: one has answered without
 }
 
 var (
@@ -120,7 +120,7 @@ func New(c Config) (*Provider, error) {
 	if err != nil {
 		return nil, err
 	}
-	plain, err := lru.New[string, struct{}](maxPlain)
+	plain, err := lru.New[string, bool](maxPlain)
 	if err != nil {
 		return nil, err
 	}

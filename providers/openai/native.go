@@ -57,20 +57,21 @@ func (p *Provider) native(model string, req *gateway.Request) (*nativeRequest, e
 	return n, nil
 }
 
-// respond asks for a response. A model that has no reasoning to keep is asked again without that, and from
+// respond asks for a response. A model that has no reasoning to keep is to be asked again without that, and from
 // then on at once.
 func (p *Provider) respond(ctx context.Context, req *gateway.Request, n *nativeRequest) (gateway.Reply, error) {
 	var warnings []string
 	body := n.body
-	if n.plain != nil && p.plain.Contains(n.model) {
+	sure, plain := false, false
+	if n.plain != nil {
+		sure, plain = p.plain.Get(n.model)
+	}
+	if plain {
 		body, warnings = n.plain(), []string{notAsked}
 	}
 	resp, err := p.post(ctx, req, body)
-	if err != nil && n.plain != nil && warnings == nil && refusesEncrypted(err) {
-		if resp, err = p.post(ctx, req, n.plain()); err == nil {
-			p.plain.Add(n.model, struct{}{})
-			warnings = []string{notAsked}
-		}
+	if n.plain != nil {
+		err = p.learn(n.model, plain, sure, err)
 	}
 	if err != nil {
 		return nil, err
@@ -83,6 +84,23 @@ func (p *Provider) respond(ctx context.Context, req *gateway.Request, n *nativeR
 		return nil, p.client.Errorf(gateway.Unavailable, upstream.CodeUpstream, "the upstream's answer is no response of OpenAI's Responses API; set responses: chat for the provider.")
 	}
 	return &upstream.Whole{Head: resp.Header, Data: data, Warn: warnings, Held: resp.Withheld, Spoken: responses.Protocol}, nil
+}
+
+// learn notes whether a model takes a request for reasoning that can be sent back. plain says that it was asked without, and
+// sure that it has answered so before. It returns the error, which says that there is another way.
+func (p *Provider) learn(model string, plain, sure bool, err error) error {
+	switch refused := err != nil && refusesEncrypted(err); {
+	case plain && !sure && err == nil:
+		p.plain.Add(model, true)
+	case plain && !sure && refused: // that was not what it meant
+		p.plain.Remove(model)
+	case !plain && refused:
+		p.plain.Add(model, false)
+		e := *gateway.AsError(err)
+		e.Withdrawn = true
+		return &e
+	}
+	return err
 }
 
 // post sends a request for a response.

@@ -83,13 +83,17 @@ func (r *run) ask(ctx context.Context) (*gateway.Response, error) {
 func (r *run) mayCorrect() bool { return r.budget.corrects() && r.plan.Base.Reading.HasMessages() }
 
 // correct prepares the next attempt at the same target: one in which the model is told what was
-// wrong, or one without something of ours that the upstream refuses.
+// wrong, or one without something of ours, or of the provider's, that the upstream refuses.
 func (r *run) correct(e *gateway.Error) (reason gateway.Reason, again bool) {
 	if e.Redo != nil && r.mayCorrect() {
 		r.budget.corrections++
 		r.guidance.heed(e.Redo, r.current.model)
 		r.past.verdict = nil
 		return e.Redo.Reason, true
+	}
+	if e.Withdrawn && !r.current.withdrawn {
+		r.current.withdrawn = true
+		return gateway.Retry, true
 	}
 	warning, ok := r.current.refused(e, r.plan.Base)
 	if !ok {

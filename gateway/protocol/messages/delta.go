@@ -101,6 +101,10 @@ const onlyCall = -1
 
 // content takes a text, or the parts that some servers write in its place.
 func (r *reading) content(v value) error {
+	if isObject(v) { // of an answer that is to be JSON, as some servers write it
+		r.summary.Warn("answer_object")
+		return r.blocks.text(wire.AppendQuoted(nil, v))
+	}
 	if !isArray(v) {
 		return r.blocks.text(v)
 	}

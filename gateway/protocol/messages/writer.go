@@ -205,8 +205,14 @@ func (w *Writer) start(f *wire.Frame) {
 	w.print.dst = append(w.print.dst, "event: message_start\ndata: {\"type\":\"message_start\",\"message\":"...)
 	w.begin(data)
 	p := &w.print
-	p.dst = append(p.dst, `],"stop_reason":null,"stop_sequence":null,"usage":`...)
-	if begun := find(find(data, "provider_specific_fields"), "usage"); isObject(begun) && isOwn(w.summary) {
+	p.dst = append(p.dst, `],"stop_reason":null,"stop_sequence":null`...)
+	own := find(data, "provider_specific_fields")
+	if !isOwn(w.summary) {
+		own = nil
+	}
+	members(find(own, "message"), func(name string, v value) { p.dst = appendLine(wire.AppendKey(p.dst, name), v) })
+	p.dst = append(p.dst, `,"usage":`...)
+	if begun := find(own, "usage"); isObject(begun) {
 		p.dst = appendLine(p.dst, begun)
 	} else {
 		p.dst = (&counts{input: w.front.Estimate()}).append(p.dst)
@@ -275,7 +281,11 @@ func (w *Writer) Whole(f *wire.Frame) ([]byte, error) {
 	}
 	if f.Changed() {
 		w.scratch = f.AppendTo(w.scratch[:0])
-		f = &wire.Frame{Raw: w.scratch, Data: w.scratch, Whole: true}
+		changed := &wire.Frame{Raw: w.scratch, Data: w.scratch, Whole: true}
+		if isOwn(w.summary) && !changed.Failed() {
+			w.blocks.own = w.repaired(f, changed)
+		}
+		f = changed
 	} else if isOwn(w.summary) && len(served.All(f, w.summary)) == 0 { // else it is the content of the last round
 		w.blocks.own = ownContent(f)
 	}

@@ -165,15 +165,25 @@ func (a *answer) appendTo(b []byte, end ending, completed int64) []byte {
 	return append(b, '}')
 }
 
+// final is the response as it ends; own is what the upstream has said of it, nil for nothing.
+func (a *answer) final(own object, end ending) []byte {
+	if own == nil {
+		return a.appendTo(nil, end, time.Now().Unix())
+	}
+	return a.own(own, end)
+}
+
 // own is a response of the upstream's as the client gets it: under this gateway's id and with
 // what is this gateway's to say, with the items that the client has got, and with the members that the
-// upstream has left out.
+// upstream has left out. Of one that was changed, the end and the count are the upstream's as long as
+// they are what the chunks have said too.
 func (a *answer) own(response object, end ending) []byte {
 	when := int64(0)
 	if end.status != inProgress {
 		when = time.Now().Unix()
 	}
 	ours := object(a.appendTo(nil, end, when))
+	others := a.others(response, end)
 	have := map[string]bool{}
 	var edits []wire.Edit
 	finish := 0 // where the last member ends
@@ -189,7 +199,7 @@ func (a *answer) own(response object, end ending) []byte {
 				edits = append(edits, wire.Edit{At: at, With: with})
 			}
 		default:
-			if v[0] == 'n' && neverNull[name] {
+			if v[0] == 'n' && neverNull[name] || slices.Contains(others, name) {
 				edits = append(edits, wire.Edit{At: at, With: orNull(ours.get(name))})
 			}
 		}
@@ -209,6 +219,17 @@ func (a *answer) own(response object, end ending) []byte {
 		edits = append(edits, wire.Edit{At: wire.Span{Start: finish, End: finish}, With: more})
 	}
 	return wire.Splice(response, edits)
+}
+
+// others are the members by which a response of the upstream's has ended otherwise than the client's does, or counts otherwise.
+func (a *answer) others(response object, end ending) (names []string) {
+	if wire.Unquote(response.get("status")) != end.status {
+		names = append(names, "status", "completed_at", "error", "incomplete_details")
+	}
+	if end.status != inProgress && a.counts.Reported && readCounts(response.get("usage")) != a.counts {
+		names = append(names, "usage")
+	}
+	return names
 }
 
 // neverNull are the members, besides those that are the gateway's to say, that every response has with a value: clients

@@ -22,7 +22,7 @@ const EncryptedReasoning = encryptedReasoning
 func (r *Request) Object(status string, e *gateway.Error) []byte {
 	end := ending{status: status}
 	if e != nil {
-		end.failure = responseError(failure(e))
+		end.failure = responseError(failure(e), false)
 	}
 	return r.bare().appendTo(nil, end, 0)
 }

@@ -52,16 +52,16 @@ func (c *calls) isApproval(id []byte) bool {
 	return len(c.approvals) > 0 && slices.Contains(c.approvals, wire.Unquote(id))
 }
 
-// begin adds a call as an upstream of the API begins it, where the client may have it.
-func (c *calls) begin(it *item, said object) bool {
+// begin adds a call as an upstream of the API begins it, where the client may have it. key is its index in the chunks.
+func (c *calls) begin(it *item, said object, key int) bool {
 	callID, name, space := said.get("call_id"), wire.Unquote(said.get("name")), wire.Unquote(said.get("namespace"))
 	known, ok := c.tools.allowed(space, name)
-	if !ok || c.isApproval(callID) || len(callID) <= len(`""`) || name == "" {
+	if !ok || key < 0 || c.find(key, nil, nil) != nil || c.isApproval(callID) || len(callID) <= len(`""`) || name == "" {
 		return false
 	}
 	custom := wire.Unquote(said.get("type")) == "custom_tool_call"
 	it.kind = callItem
-	it.call = &call{key: len(c.all), id: bytes.Clone(callID), name: known, tool: tool{name: name, space: space, custom: custom}}
+	it.call = &call{key: key, id: bytes.Clone(callID), name: known, tool: tool{name: name, space: space, custom: custom}}
 	c.all = append(c.all, it)
 	it.before = append(it.head(), deltaMember...)
 	if custom {
@@ -76,12 +76,17 @@ func (c *calls) may(output []byte) bool {
 	wire.Elements(output, 0, func(_ int, at wire.Span) bool {
 		switch item := object(at.Of(output)); wire.Unquote(item.get("type")) {
 		case "function_call", "custom_tool_call":
-			_, may = c.tools.allowed(wire.Unquote(item.get("namespace")), wire.Unquote(item.get("name")))
-			may = may && !c.isApproval(item.get("call_id"))
+			may = c.mayBe(item)
 		}
 		return may
 	})
 	return may
+}
+
+// mayBe reports whether the client may get a call.
+func (c *calls) mayBe(item object) bool {
+	_, ok := c.tools.allowed(wire.Unquote(item.get("namespace")), wire.Unquote(item.get("name")))
+	return ok && !c.isApproval(item.get("call_id"))
 }
 
 // callAt is the call with an index of the upstream's, a new one where there is none yet or

@@ -38,15 +38,18 @@ var ownFields = protocol.Fields{
 	"tool_choice.function": "tool_choice", "tool_choice.function.name": "tool_choice.name",
 }
 
+// unnamed is the code of an upstream's error that has none.
+const unnamed = "upstream_error"
+
 // upstreamFailure is the error that an upstream sends in the place of a chunk.
 func upstreamFailure(data []byte) []byte {
 	const unknown = "The upstream has ended its answer with an error."
 	own := object(data).get("error")
 	if !isObject(own) {
-		return failureOf(textOr(own, unknown), "server_error", "", "upstream_error")
+		return failureOf(textOr(own, unknown), "server_error", "", unnamed)
 	}
 	o := object(own)
-	return failureOf(textOr(o.get("message"), unknown), textOr(o.get("type"), "server_error"), wire.Unquote(o.get("param")), textOr(o.get("code"), "upstream_error"))
+	return failureOf(textOr(o.get("message"), unknown), textOr(o.get("type"), "server_error"), wire.Unquote(o.get("param")), textOr(o.get("code"), unnamed))
 }
 
 // textOr is a JSON string's text, or something else where there is none.
@@ -88,16 +91,42 @@ func orNull(v []byte) []byte {
 	return v
 }
 
-// responseError is an error as a response that has failed names it.
-func responseError(failure []byte) []byte {
+// responseCodes are the codes that the error of a response may have. OpenAI's types say so, and clients that check what they
+// get by them cannot read any other. context_length_exceeded is not among those, but OpenAI sends it, and agents
+// shorten the conversation then.
+var responseCodes = func() map[string]bool {
+	codes := map[string]bool{}
+	for _, code := range [...]string{
+		"server_error", "rate_limit_exceeded", "invalid_prompt", "data_residency_mismatch", "bio_policy", "misalignment_policy_violation", "vector_store_timeout",
+		"invalid_image", "invalid_image_format", "invalid_base64_image", "invalid_image_url", "image_too_large", "image_too_small", "image_parse_error",
+		"image_content_policy_violation", "invalid_image_mode", "image_file_too_large", "unsupported_image_media_type", "empty_image_file",
+		"failed_to_download_image", "image_file_not_found", gateway.CodeOverflow,
+	} {
+		codes[code] = true
+	}
+	return codes
+}()
+
+// responseError is an error as a response that has failed names it. A code that is none of a response's is another
+// member then, unless it is own: of an upstream's response.
+func responseError(failure []byte, own bool) []byte {
 	o := object(failure)
 	code := wire.Unquote(o.get("code"))
-	switch code {
-	case "":
-		code = "server_error"
-	case "upstream_rate_limited":
-		code = "rate_limit_exceeded"
+	said := code
+	if !responseCodes[code] && (!own || code == "" || code == unnamed) {
+		switch wire.Unquote(o.get("type")) {
+		case "invalid_request_error":
+			said = "invalid_prompt"
+		case "rate_limit_error", "requests", "tokens", "insufficient_quota":
+			said = "rate_limit_exceeded"
+		default:
+			said = "server_error"
+		}
 	}
-	b := wire.AppendQuoted([]byte(`{"code":`), code)
-	return append(append(append(b, `,"message":`...), o.get("message")...), '}')
+	b := wire.AppendQuoted([]byte(`{"code":`), said)
+	b = append(append(b, `,"message":`...), o.get("message")...)
+	if code != "" && code != said {
+		b = append(wire.AppendQuoted(append(b, `,"callgate":{"code":`...), code), '}')
+	}
+	return append(b, '}')
 }

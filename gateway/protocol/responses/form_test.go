@@ -8,6 +8,7 @@ import (
 
 	"github.com/callgate/callgate/gateway"
 	"github.com/callgate/callgate/gateway/protocol/responses"
+	"github.com/callgate/callgate/gateway/protocol/responses/responsestest"
 )
 
 // TestErrorsNameOwnFields holds that what is wrong with a chat completion that a request was made of is told with
@@ -43,6 +44,39 @@ func TestErrorsNameOwnFields(t *testing.T) {
 		head, _, _ := strings.Cut(got.Error.Param, ".")
 		if sent[head] == nil || got.Error.Message != fmt.Sprintf("The field %q is wrong.", got.Error.Param) {
 			t.Errorf("%s: got %s, which names no field of the request", field, body)
+		}
+	}
+}
+
+// TestFailedResponseCodes holds that a response that has failed has a code that OpenAI's SDKs have in the type of it,
+// whatever has failed, and that the gateway's own code is beside it.
+func TestFailedResponseCodes(t *testing.T) {
+	t.Parallel()
+	for kind, want := range map[gateway.Kind]string{
+		gateway.Internal: "server_error", gateway.Invalid: "invalid_prompt", gateway.RateLimited: "rate_limit_exceeded", gateway.QuotaExceeded: "rate_limit_exceeded",
+		gateway.Unavailable: "server_error", gateway.BadCall: "server_error", gateway.Timeout: "server_error", gateway.RequestLimit: "rate_limit_exceeded",
+		gateway.BudgetSpent: "rate_limit_exceeded", gateway.Looping: "invalid_prompt", gateway.InvalidKey: "server_error",
+	} {
+		r, err := responses.Parse([]byte(`{"model":"m","input":"hi"}`), responses.Options{})
+		if err == nil {
+			err = r.Translate()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		e := &gateway.Error{Kind: kind, Message: "No."}
+		body := r.Object(responses.Failed, e)
+		if _, err := responsestest.CheckResponse(body); err != nil {
+			t.Errorf("%v: %v", e.CodeOrDefault(), err)
+		}
+		var got struct {
+			Error struct {
+				Code, Message string
+				Callgate      struct{ Code string }
+			}
+		}
+		if err := json.Unmarshal(body, &got); err != nil || got.Error.Code != want || got.Error.Callgate.Code != e.CodeOrDefault() && (got.Error.Callgate.Code != "" || want != e.CodeOrDefault()) {
+			t.Errorf("%v: got %v, %+v", e.CodeOrDefault(), err, got)
 		}
 	}
 }

@@ -43,6 +43,8 @@ type item struct {
 	native *native
 	phase  []byte // of a message, JSON; nil for none
 	fresh  bool   // it does not go on with the message before it
+	begun  bool   // the client has got its beginning, and it waits to go on
+	ahead  int    // how much of the text the client has got then
 	over   bool
 }
 

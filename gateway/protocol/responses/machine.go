@@ -109,6 +109,10 @@ func (m *machine) advance() {
 
 // switchTo ends what is open and opens an item that has waited, or the part of a message.
 func (m *machine) switchTo(next *item) {
+	if next.begun {
+		m.goOn(next)
+		return
+	}
 	text, logprobs := next.text, next.logprobs
 	if m.open == nil || m.open.kind != next.kind || next.kind >= callItem || next.fresh {
 		if m.open != nil {
@@ -138,6 +142,21 @@ func (m *machine) switchTo(next *item) {
 	m.put(text, logprobs)
 }
 
+// goOn opens an item again that the upstream's own events have begun, with what has come of it since.
+func (m *machine) goOn(it *item) {
+	if m.open != nil {
+		m.close(completed)
+	}
+	m.open, it.begun = it, false
+	if it.kind == nativeKind {
+		m.sayNative(it)
+		return
+	}
+	piece := slices.Clone(it.text[it.ahead:])
+	it.text = it.text[:it.ahead]
+	m.put(piece, nil)
+}
+
 // start opens an item.
 func (m *machine) start(it *item) {
 	prefix := "fc_"
@@ -154,7 +173,7 @@ func (m *machine) start(it *item) {
 		prefix = "ctc_"
 	}
 	m.output.size += itemSize
-	it.index = len(m.output.items)
+	it.index = m.output.begin()
 	it.id = itemID(prefix, m.response, it.index)
 	if it.kind == ranItem && it.ran.Kind == served.Approval {
 		it.id = approvalItem + it.ran.ID
@@ -255,7 +274,7 @@ func (m *machine) close(status string) {
 		stored = it.json(status, kept)
 	}
 	m.done(it, item)
-	m.output.add(Item{ID: it.id, Type: it.typeName(), JSON: stored}, item)
+	m.output.add(it.index, Item{ID: it.id, Type: it.typeName(), JSON: stored}, item)
 	it.text, it.parts = nil, nil
 }
 

@@ -188,9 +188,14 @@ func (m *machine) takeNative(key int, event object) {
 // startNative opens an item of the upstream's own.
 func (m *machine) startNative(it *item) {
 	m.output.size += itemSize
-	it.index, it.id = len(m.output.items), wire.Unquote(object(it.native.item).get("id"))
+	it.index, it.id = m.output.begin(), wire.Unquote(object(it.native.item).get("id"))
 	m.open = it
 	m.raw("response.output_item.added", it.place(), appendLine(nil, it.native.item))
+	m.sayNative(it)
+}
+
+// sayNative says what has waited of such an item, which is open.
+func (m *machine) sayNative(it *item) {
 	for _, e := range it.native.events {
 		m.native(it, e)
 	}

@@ -11,14 +11,40 @@ import (
 type output struct {
 	items []Item
 	json  []byte // the same as elements, as the client gets them
-	asked bool   // the client wants encrypted reasoning
-	size  int    // of what is kept until the end, with what is not over yet, about
+	begun int    // how many items have begun, which is the place of the next one
+	late  map[int]lateItem
+	asked bool // the client wants encrypted reasoning
+	size  int  // of what is kept until the end, with what is not over yet, about
 }
 
-// add adds an item, and what the client gets of it. Nobody changes either any more.
-func (o *output) add(it Item, shown []byte) {
-	o.json = addElement(o.json, shown)
-	o.items = append(o.items, it)
+// lateItem is one that is over while another one in front of it is not.
+type lateItem struct {
+	item  Item
+	shown []byte
+}
+
+// begin is the place of a further item.
+func (o *output) begin() int {
+	o.begun++
+	return o.begun - 1
+}
+
+// add adds an item at its place, and what the client gets of it. Nobody changes either any more.
+func (o *output) add(place int, it Item, shown []byte) {
+	if place != len(o.items) {
+		if o.late == nil {
+			o.late = map[int]lateItem{}
+		}
+		o.late[place] = lateItem{it, shown}
+		return
+	}
+	for ok := true; ok; {
+		o.json = addElement(o.json, shown)
+		o.items = append(o.items, it)
+		var next lateItem
+		next, ok = o.late[len(o.items)]
+		it, shown = next.item, next.shown
+	}
 }
 
 // appendElements appends elements behind others.
@@ -58,7 +84,7 @@ func (o *output) take(list []byte, response string) {
 			id = itemID("item_", response, len(o.items))
 			stored = append(wire.AppendOthers(wire.AppendQuoted([]byte(`{"id":`), id), stored, "id"), '}')
 		}
-		o.add(Item{ID: id, Type: wire.Unquote(stored.get("type")), JSON: stored}, o.shown(stored))
+		o.add(o.begin(), Item{ID: id, Type: wire.Unquote(stored.get("type")), JSON: stored}, o.shown(stored))
 		return true
 	})
 }

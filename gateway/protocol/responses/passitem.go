@@ -8,29 +8,30 @@ import (
 	"github.com/callgate/callgate/gateway/wire"
 )
 
-// passItem takes an event of an item.
-func (p *passage) passItem(c *upstreamEvent) bool {
-	switch {
-	case c.kind == "response.output_item.added":
-		return p.passAdded(c)
-	case p.machine.open == nil || c.at != p.machine.open.index:
-		return false
-	case c.kind == "response.output_item.done":
-		return p.passDone(c)
+// passItem takes an event of an item, and says which one it is of. Several may be open at a time.
+func (p *passage) passItem(c *upstreamEvent, call int) (it *item, ok bool) {
+	if c.kind == "response.output_item.added" {
+		return p.passAdded(c, call)
 	}
-	return (c.id == "" || c.id == p.machine.open.id) && p.passWithin(c)
+	switch it = p.items[c.at]; {
+	case it == nil:
+		return nil, false
+	case c.kind == "response.output_item.done":
+		return it, p.passDone(it, c)
+	}
+	return it, (c.id == "" || c.id == it.id) && it.passWithin(c)
 }
 
 // passAdded begins an item.
-func (p *passage) passAdded(c *upstreamEvent) bool {
+func (p *passage) passAdded(c *upstreamEvent, call int) (it *item, ok bool) {
 	id := wire.Unquote(c.item.get("id"))
-	if p.machine.open != nil || c.at != len(p.machine.output.items) || !isItemID(id) || p.ids[id] {
-		return false
+	if c.at != p.next || !isItemID(id) || p.ids[id] {
+		return nil, false
 	}
-	it := &item{index: c.at, id: id}
+	it = &item{index: p.machine.output.begun, id: id}
 	kind := wire.Unquote(c.item.get("type"))
 	if hasPieces[kind] && !isEmptyItem(c.item) {
-		return false
+		return nil, false
 	}
 	switch kind {
 	case "message":
@@ -38,22 +39,23 @@ func (p *passage) passAdded(c *upstreamEvent) bool {
 	case "reasoning":
 		it.kind = reasoningItem
 	case "function_call", "custom_tool_call":
-		if !p.machine.calls.begin(it, c.item) {
-			return false
+		if !p.machine.calls.begin(it, c.item, call) {
+			return nil, false
 		}
 	case "":
-		return false
+		return nil, false
 	default:
 		it.kind, it.native = nativeKind, &native{key: c.at, item: bytes.Clone(c.item)}
 		p.machine.natives = append(p.machine.natives, it)
 	}
 	if p.ids == nil {
-		p.ids = map[string]bool{}
+		p.ids, p.items = map[string]bool{}, map[int]*item{}
 	}
-	p.ids[id] = true
-	p.machine.open = it
+	p.ids[id], p.items[c.at] = true, it
+	p.next++
+	p.machine.output.begin()
 	p.machine.output.size += itemSize
-	return true
+	return it, true
 }
 
 // hasPieces are the types of items that the machine may have to go on with. Others, such as mcp_approval_request, say at once
@@ -82,9 +84,8 @@ func isItemID(id string) bool {
 	return id != "" && len(id) <= maxItemID && strings.IndexFunc(id, func(r rune) bool { return r <= ' ' || r > '~' }) < 0
 }
 
-// passDone ends the open item.
-func (p *passage) passDone(c *upstreamEvent) bool {
-	it := p.machine.open
+// passDone ends an item.
+func (p *passage) passDone(it *item, c *upstreamEvent) bool {
 	status := wire.Unquote(c.item.get("status"))
 	switch {
 	case wire.Unquote(c.item.get("id")) != it.id, wire.Unquote(c.item.get("type")) != it.typeName(), it.part != noPart:
@@ -98,8 +99,9 @@ func (p *passage) passDone(c *upstreamEvent) bool {
 		it.native.over = true
 	}
 	stored, out := bytes.Clone(c.item), &p.machine.output
-	out.add(Item{ID: it.id, Type: it.typeName(), JSON: stored}, out.shown(stored))
-	p.machine.open, it.over, it.text, it.parts = nil, true, nil, nil
+	out.add(it.index, Item{ID: it.id, Type: it.typeName(), JSON: stored}, out.shown(stored))
+	delete(p.items, c.at)
+	it.over, it.text, it.parts = true, nil, nil
 	return true
 }
 
@@ -140,9 +142,8 @@ func texts(list []byte) (out []string) {
 var textEvents = map[string]partKind{"response.output_text.": textPartKind, "response.refusal.": refusalPartKind, "response.reasoning_summary_text.": textPartKind,
 	"response.function_call_arguments.": noPart, "response.custom_tool_call_input.": noPart}
 
-// passWithin takes an event of the open item.
-func (p *passage) passWithin(c *upstreamEvent) bool {
-	it := p.machine.open
+// passWithin takes an event of the item.
+func (it *item) passWithin(c *upstreamEvent) bool {
 	if it.kind == nativeKind {
 		return isTheirs(c.kind)
 	}
@@ -151,9 +152,9 @@ func (p *passage) passWithin(c *upstreamEvent) bool {
 	case "response.output_text.annotation.":
 		return !strings.HasSuffix(c.kind, ".added") || it.takeNote(c)
 	case "response.content_part.":
-		return it.kind != messageItem || p.passPart(c)
+		return it.kind != messageItem || it.passPart(c)
 	case "response.reasoning_summary_part.":
-		return it.kind == reasoningItem && p.passPart(c)
+		return it.kind == reasoningItem && it.passPart(c)
 	}
 	if part, ok := textEvents[family]; ok {
 		return it.passText(c, part)
@@ -230,9 +231,8 @@ func (it *item) isWhole(text []byte) bool {
 	return bytes.Equal(inner(text), have) || wire.Unquote(text) == wire.Unquote(slices.Concat([]byte{'"'}, have, []byte{'"'}))
 }
 
-// passPart begins or ends a part of the open item.
-func (p *passage) passPart(c *upstreamEvent) bool {
-	it := p.machine.open
+// passPart begins or ends a part of the item.
+func (it *item) passPart(c *upstreamEvent) bool {
 	kind, says := partOf(c.part)
 	if kind == noPart || !isString(says) || c.number != it.number {
 		return false

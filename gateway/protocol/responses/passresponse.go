@@ -14,7 +14,7 @@ func (p *passage) passLifecycle(e object, c *upstreamEvent) bool {
 	case "created", "queued", inProgress:
 		return p.passBegin(e, c, kind)
 	case completed, incomplete:
-		if !p.going || p.machine.open != nil || wire.Unquote(c.response.get("status")) != kind || p.final != nil {
+		if !p.going || len(p.items) > 0 || !c.isEnd() || p.final != nil {
 			return false
 		}
 		p.final = bytes.Clone(e)
@@ -29,7 +29,7 @@ func (p *passage) passBegin(e object, c *upstreamEvent, kind string) bool {
 	if kind == "created" {
 		due = fresh
 	}
-	if p.going || p.answer.phase != due || len(p.machine.output.items) > 0 || p.machine.open != nil {
+	if p.going || p.answer.phase != due || p.machine.output.begun > 0 {
 		return false
 	}
 	p.answer.phase = begun

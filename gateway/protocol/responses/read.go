@@ -284,6 +284,9 @@ func (r *reader) readContent(b *body) {
 			}
 			return true
 		})
+	case isObject(b.content): // of an answer that is to be JSON, as some servers write it
+		r.machine.say(messageItem, textPartKind, inner(wire.AppendQuoted(nil, b.content)), nil)
+		r.machine.summary.Warn("answer_object")
 	}
 }
 

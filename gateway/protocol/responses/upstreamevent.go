@@ -9,8 +9,8 @@ import (
 // upstreamEvent is an event of an upstream by its members.
 type upstreamEvent struct {
 	kind, id              string
-	at, number, noted     int // the output_index, and those of the part and of the annotation
-	sequence              wire.Span
+	at, number, noted     int       // the output_index, and those of the part and of the annotation
+	sequence, place       wire.Span // the values of sequence_number and output_index
 	response, item, part  object
 	piece, text, logprobs []byte // what a delta adds, what the whole is
 	note                  []byte
@@ -34,7 +34,7 @@ func readUpstreamEvent(e object) (c upstreamEvent) {
 		case "item_id":
 			c.id = wire.Unquote(v)
 		case "output_index":
-			c.at, c.placed = number(v), true
+			c.at, c.placed, c.place = number(v), true, at
 		case "content_index", "summary_index":
 			c.number = number(v)
 		case "annotation_index":
@@ -56,6 +56,12 @@ func readUpstreamEvent(e object) (c upstreamEvent) {
 // isOfItem reports whether an event has what those of items have.
 func (c *upstreamEvent) isOfItem() bool {
 	return c.item != nil || c.part != nil || c.id != "" || c.piece != nil || c.text != nil || c.note != nil
+}
+
+// isEnd reports whether an event ends a response that has not failed, and has it as the API has it.
+func (c *upstreamEvent) isEnd() bool {
+	kind := strings.TrimPrefix(c.kind, "response.")
+	return isObject(c.response) && (kind == completed || kind == incomplete) && wire.Unquote(c.response.get("status")) == kind
 }
 
 // isEventName reports whether a text can be the name of an event: it goes on a line of its own.

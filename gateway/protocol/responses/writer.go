@@ -1,7 +1,6 @@
 package responses
 
 import (
-	"time"
 	"unicode/utf8"
 
 	"github.com/callgate/callgate/gateway"
@@ -51,40 +50,45 @@ func (w *Writer) Whole(f *wire.Frame) ([]byte, error) {
 		return nil, err
 	}
 	if failure != nil {
-		w.fail(failure)
+		w.fail(failure, isOwn(w.machine.summary))
 		return nil, &gateway.Error{Kind: gateway.Unavailable, Message: "The upstream has sent an error in the place of an answer."}
 	}
 	end, err := w.answer.end()
 	if err != nil {
 		return nil, err
 	}
-	var response []byte
-	if w.passage.final != nil {
-		response = w.answer.own(w.passage.final, end)
-	} else {
-		response = w.answer.appendTo(nil, end, time.Now().Unix())
-	}
+	response := w.answer.final(w.passage.final, end)
 	if err := w.answer.save(end, response); err != nil {
 		return nil, err
 	}
 	return response, nil
 }
 
-// readWhole reads a whole answer: that of an upstream of the API as it came, if nothing was put into it.
+// readWhole reads a whole answer: that of an upstream of the API as it came, with what was changed of it.
 func (w *Writer) readWhole(f *wire.Frame) (failure []byte, err error) {
-	if choices, m := f.Choices(), &w.machine; m.quiet && isOwn(m.summary) && !f.Changed() && len(choices) == 1 {
-		c := &choices[0]
-		if own := ownResponse(c.Body.Of(f.Data)); own != nil && utf8.Valid(own) && m.calls.may(own.get("output")) {
-			w.answer.readModel(f)
-			if raw := f.Usage(); raw != nil {
-				w.answer.counts = readCounts(raw)
-			}
-			w.answer.phase, w.answer.finish = begun, c.Reason
-			w.answer.takeCreated(own)
-			m.output.take(own.get("output"), m.response)
-			w.passage.final = own
-			return nil, nil
+	choices, m := f.Choices(), &w.machine
+	if !m.quiet || !isOwn(m.summary) || len(choices) != 1 {
+		return w.reader.read(f)
+	}
+	own := ownResponse(choices[0].Body.Of(f.Data))
+	if own == nil || !utf8.Valid(own) {
+		return w.reader.read(f)
+	}
+	w.answer.takeCreated(own)
+	w.passage.final = own
+	switch {
+	case f.Changed():
+		if ok, err := w.mendWhole(f, own); ok || err != nil {
+			return nil, err
 		}
+	case m.calls.may(own.get("output")):
+		w.answer.readModel(f)
+		if raw := f.Usage(); raw != nil {
+			w.answer.counts = readCounts(raw)
+		}
+		w.answer.phase, w.answer.finish = begun, choices[0].Reason
+		m.output.take(own.get("output"), m.response)
+		return nil, nil
 	}
 	return w.reader.read(f)
 }
@@ -110,7 +114,7 @@ func (w *Writer) read(f *wire.Frame) error {
 	}
 	failure, err := w.reader.read(f)
 	if failure != nil {
-		w.fail(failure)
+		w.fail(failure, isOwn(w.machine.summary))
 	}
 	return err
 }
@@ -125,7 +129,7 @@ func (w *Writer) Close(dst []byte) ([]byte, error) {
 // Fail implements [protocol.Writer].
 func (w *Writer) Fail(dst []byte, e *gateway.Error) []byte {
 	w.machine.out = dst
-	w.fail(failure(e))
+	w.fail(failure(e), false)
 	return w.give()
 }
 
@@ -150,12 +154,7 @@ func (w *Writer) complete() error {
 	if err != nil {
 		return err
 	}
-	var response []byte
-	if final != nil {
-		response = w.answer.own(final.get("response"), end)
-	} else {
-		response = w.answer.appendTo(nil, end, time.Now().Unix())
-	}
+	response := w.answer.final(final.get("response"), end)
 	if err := w.answer.save(end, response); err != nil {
 		return err
 	}
@@ -163,8 +162,7 @@ func (w *Writer) complete() error {
 	if !w.machine.summary.Replayed() { // its headers have said it
 		w.machine.out = append(w.machine.out, observe.Comment(w.machine.summary)...)
 	}
-	if final != nil {
-		c := readUpstreamEvent(final)
+	if c := readUpstreamEvent(final); c.kind == "response."+end.status {
 		w.passage.passResponse(final, &c, response)
 	} else {
 		w.machine.raw("response."+end.status, []byte(`,"response":`), response)
@@ -175,8 +173,8 @@ func (w *Writer) complete() error {
 
 const done = "data: [DONE]\n\n"
 
-// fail ends a response with an error. What was open stays so: it is not over.
-func (w *Writer) fail(body []byte) {
+// fail ends a response with an error, which is own if it is of an upstream's response. What was open stays so: it is not over.
+func (w *Writer) fail(body []byte, own bool) {
 	if w.answer.phase == over {
 		return
 	}
@@ -187,7 +185,7 @@ func (w *Writer) fail(body []byte) {
 	}
 	w.passage.stop()
 	w.answer.phase = over
-	end := ending{status: failed, failure: responseError(body)}
+	end := ending{status: failed, failure: responseError(body, own)}
 	response := w.answer.appendTo([]byte(`,"response":`), end, 0)
 	_ = w.answer.save(end, response[len(`,"response":`):]) // it has failed already
 	w.machine.raw("response.failed", response)

@@ -274,7 +274,7 @@ func TestFailures(t *testing.T) {
 		t.Parallel()
 		_, out := chunks(t, request, delta(`{"content":"a"}`), `{"error":{"message":"Out of memory.","code":"oom"}}`, delta(`{"content":"b"}`), "[DONE]")
 		s := check(t, out)
-		if e, _ := s.Final["error"].(map[string]any); e["message"] != "Out of memory." || e["code"] != "oom" {
+		if e, _ := s.Final["error"].(map[string]any); e["message"] != "Out of memory." || e["code"] != "server_error" || fmt.Sprint(e["callgate"]) != "map[code:oom]" {
 			t.Errorf("got %v", s.Final["error"])
 		}
 	})

@@ -68,8 +68,15 @@ func checkMembers(r Object) error {
 	if (status == "incomplete") != (detail != nil) || (status == "failed") != (r["error"] != nil) || (status == "completed" || status == "incomplete") != (r["completed_at"] != nil) {
 		errs = append(errs, fmt.Errorf("the status %v goes with incomplete_details %v, error %v and completed_at %v", status, detail, r["error"], r["completed_at"]))
 	}
+	if e, ok := r["error"].(map[string]any); ok && !errorCodes[fmt.Sprint(e["code"])] {
+		errs = append(errs, fmt.Errorf("the error has the code %v, which the type ResponseError does not have", e["code"]))
+	}
 	return errors.Join(errs...)
 }
+
+// errorCodes are the codes of the type ResponseError in OpenAI's SDKs that a gateway may have to say, and one that OpenAI
+// sends nevertheless.
+var errorCodes = map[string]bool{"server_error": true, "rate_limit_exceeded": true, "invalid_prompt": true, "invalid_image": true, "invalid_image_url": true, "context_length_exceeded": true}
 
 // checkOutput says what is wrong with the items of a response.
 func checkOutput(r Object) error {
@@ -161,9 +168,19 @@ type Stream struct {
 	Final, Error Object
 }
 
-// CheckStream reads a stream to its end and says what is wrong with it, nil if nothing is.
+// CheckStream reads a stream to its end and says what is wrong with it, nil if nothing is. One item is open at a time, as
+// this gateway writes it.
 func CheckStream(data []byte) (*Stream, error) {
-	c := &checker{stream: &Stream{}}
+	return check(data, &checker{stream: &Stream{}})
+}
+
+// CheckOverlapping does so with a stream whose items may begin before others have ended, as some upstreams write it.
+func CheckOverlapping(data []byte) (*Stream, error) {
+	return check(data, &checker{stream: &Stream{}, overlaps: true})
+}
+
+func check(data []byte, c *checker) (*Stream, error) {
+	c.ended, c.all, c.current = map[int]Object{}, map[int]*current{}, &current{}
 	blocks := strings.Split(string(data), "\n\n")
 	if last := blocks[len(blocks)-1]; last != "" {
 		return c.stream, fmt.Errorf("the stream ends within an event: %.80q", last)
@@ -187,19 +204,37 @@ func CheckStream(data []byte) (*Stream, error) {
 
 // checker is how far a stream is.
 type checker struct {
-	stream  *Stream
-	number  int
-	id      any
-	created any
-	items   []Object // that are over
-	open    Object   // as it was added; nil: none is
-	part    Object   // of the open item, as it was added
-	parts   []Object // of the open item that are over
-	text    strings.Builder
-	notes   int     // annotations of the part
-	full    *string // what the text's own end said
-	done    bool
-	steps   []string // of an item that the gateway works on
+	stream   *Stream
+	number   int
+	id       any
+	created  any
+	begun    int            // how many items have begun
+	ended    map[int]Object // those that are over, by place
+	overlaps bool
+	all      map[int]*current // those that are open
+	*current                  // the one that an event is of
+	done     bool
+}
+
+// current is an item that is open.
+type current struct {
+	open  Object   // as it was added; nil: none is
+	part  Object   // of the open item, as it was added
+	parts []Object // of the open item that are over
+	text  strings.Builder
+	notes int      // annotations of the part
+	full  *string  // what the text's own end said
+	steps []string // of an item that the gateway works on
+}
+
+// items are those that are over, in their order.
+func (c *checker) items() (list []Object) {
+	for i := range c.begun {
+		if item := c.ended[i]; item != nil {
+			list = append(list, item)
+		}
+	}
+	return list
 }
 
 func (c *checker) block(block string) error {
@@ -253,14 +288,17 @@ func (c *checker) event(kind string, e Object) error {
 	if c.number <= 2 {
 		return errors.New("it comes before response.created and response.in_progress")
 	}
-	switch kind {
-	case "response.output_item.added":
+	if kind == "response.output_item.added" {
 		return c.added(e)
-	case "response.output_item.done":
+	}
+	if c.current = c.all[number(e["output_index"])]; c.current == nil {
+		return fmt.Errorf("it is of an item at %v, where none is open", e["output_index"])
+	}
+	if kind == "response.output_item.done" {
 		return c.itemDone(e)
 	}
-	if c.open == nil || e["item_id"] != c.open["id"] || number(e["output_index"]) != len(c.items) {
-		return fmt.Errorf("it is of the item %v at %v, and %v is open at %d", e["item_id"], e["output_index"], c.open["id"], len(c.items))
+	if e["item_id"] != c.open["id"] {
+		return fmt.Errorf("it is of the item %v at %v, and %v is open there", e["item_id"], e["output_index"], c.open["id"])
 	}
 	return c.within(kind, e)
 }
@@ -282,13 +320,13 @@ func (c *checker) lifecycle(kind string, r Object) error {
 		if r["status"] != kind {
 			return fmt.Errorf("it has the status %v", r["status"])
 		}
-		if c.open != nil && kind != "failed" {
-			return fmt.Errorf("the item %v is open", c.open["id"])
+		if len(c.all) > 0 && kind != "failed" {
+			return fmt.Errorf("%d items are open", len(c.all))
 		}
 		var output []Object
 		output = append(output, list(r["output"])...)
-		if len(output) != len(c.items) || len(output) > 0 && !reflect.DeepEqual(output, c.items) {
-			return fmt.Errorf("it has the items %v, and those that were sent are %v", output, c.items)
+		if items := c.items(); len(output) != len(items) || len(output) > 0 && !reflect.DeepEqual(output, items) {
+			return fmt.Errorf("it has the items %v, and those that were sent are %v", output, items)
 		}
 		if err := checkOutput(r); err != nil {
 			return err
@@ -306,10 +344,10 @@ func (c *checker) lifecycle(kind string, r Object) error {
 func (c *checker) added(e Object) error {
 	item, _ := e["item"].(map[string]any)
 	switch {
-	case c.open != nil:
+	case len(c.all) > 0 && !c.overlaps:
 		return fmt.Errorf("the item %v is still open", c.open["id"])
-	case number(e["output_index"]) != len(c.items):
-		return fmt.Errorf("it has the output_index %v, not %d", e["output_index"], len(c.items))
+	case e["output_index"] == nil || number(e["output_index"]) != c.begun:
+		return fmt.Errorf("it has the output_index %v, not %d", e["output_index"], c.begun)
 	case item["status"] != "in_progress" && (item["status"] != nil || !stateless[fmt.Sprint(item["type"])]):
 		return fmt.Errorf("it has the status %v", item["status"])
 	}
@@ -323,14 +361,15 @@ func (c *checker) added(e Object) error {
 			return fmt.Errorf("it has %s already", name)
 		}
 	}
-	c.open, c.parts, c.full, c.steps = item, nil, nil, nil
-	c.text.Reset()
+	c.current = &current{open: item}
+	c.all[c.begun] = c.current
+	c.begun++
 	return checkItem("the item", item)
 }
 
 func (c *checker) itemDone(e Object) error {
 	item, _ := e["item"].(map[string]any)
-	if c.open == nil || number(e["output_index"]) != len(c.items) || c.part != nil {
+	if e["output_index"] == nil || c.part != nil {
 		return fmt.Errorf("it comes at %v with %v open", e["output_index"], c.open["id"])
 	}
 	for _, name := range []string{"id", "type", "call_id", "name", "namespace", "role", "server_label"} {
@@ -366,7 +405,9 @@ func (c *checker) itemDone(e Object) error {
 	if len(parts) != len(c.parts) || len(parts) > 0 && !reflect.DeepEqual(parts, c.parts) {
 		return fmt.Errorf("it has the parts %v, and those that were sent are %v", parts, c.parts)
 	}
-	c.items, c.open = append(c.items, item), nil
+	at := number(e["output_index"])
+	c.ended[at] = item
+	delete(c.all, at)
 	return checkItem("the item", item)
 }
 
