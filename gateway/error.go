@@ -185,8 +185,7 @@ var meanings = map[Kind]meaning{
 
 // Ended is why a request's context has ended.
 func Ended(ctx context.Context) *Error {
-	var e *Error
-	if errors.As(context.Cause(ctx), &e) {
+	if e, ok := errors.AsType[*Error](context.Cause(ctx)); ok {
 		return e
 	}
 	return &Error{Kind: Canceled, Message: "The client closed the request.", Err: context.Cause(ctx)}

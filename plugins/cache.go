@@ -239,8 +239,7 @@ func link(entry, to string) error {
 func (c *code) compile(ctx context.Context, rt wazero.Runtime, wasm []byte) (wazero.CompiledModule, error) {
 	defer c.discard()
 	compiled, err := rt.CompileModule(ctx, wasm)
-	var pathErr *fs.PathError
-	if errors.As(err, &pathErr) { // the code is in memory by then
+	if _, ok := errors.AsType[*fs.PathError](err); ok { // the code is in memory by then
 		c.store.log.Warn("compiled code cannot be cached", "dir", c.store.dir, "error", err)
 		c.entry = ""
 		compiled, err = rt.CompileModule(ctx, wasm)

@@ -49,8 +49,7 @@ func TestBadPrices(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			_, err := accounts.ParsePrices("p.yaml", []byte(text))
-			var all *accounts.FileError
-			if !errors.As(err, &all) {
+			if _, ok := errors.AsType[*accounts.FileError](err); !ok {
 				t.Fatalf("got %v, want a FileError", err)
 			}
 			if got := err.Error() + "\n"; got != want {

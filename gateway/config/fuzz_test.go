@@ -38,8 +38,7 @@ func FuzzParse(f *testing.F) {
 		}
 		printed := c.YAML()
 		again, err := config.Parse("f", printed, nil)
-		var problems *config.Error
-		if errors.As(err, &problems) {
+		if problems, ok := errors.AsType[*config.Error](err); ok {
 			for _, p := range problems.Problems {
 				if !strings.HasPrefix(p.Path, "keys") && p.Path != "admin.key_hash" && p.Path != "redis.url" { // what is redacted is none
 					t.Errorf("the printed configuration has a problem: %v\n%s", err, printed)

@@ -59,8 +59,7 @@ func (r *refusal) Error() string { return r.message }
 
 // fail answers with what went wrong.
 func (p *pages) fail(w http.ResponseWriter, r *http.Request, err error) {
-	var known *refusal
-	if errors.As(err, &known) {
+	if known, ok := errors.AsType[*refusal](err); ok {
 		p.Refuse(w, r, known.status, known.message)
 		return
 	}

@@ -128,8 +128,7 @@ func (p *player) read(w http.ResponseWriter, r *http.Request) error {
 	d := p.newPlay()
 	status := http.StatusOK
 	if err := r.ParseForm(); err != nil {
-		var large *http.MaxBytesError
-		if errors.As(err, &large) {
+		if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
 			return &refusal{http.StatusRequestEntityTooLarge,
 				fmt.Sprintf("That is too long: a text may have %d bytes and the tools %d.", playground.MaxText, playground.MaxTools)}
 		}
@@ -138,9 +137,8 @@ func (p *player) read(w http.ResponseWriter, r *http.Request) error {
 	d.Form = formOf(r)
 	began := time.Now()
 	if err := p.play(r.Context(), d); err != nil {
-		var known *refusal
 		status = http.StatusBadRequest
-		if errors.As(err, &known) {
+		if known, ok := errors.AsType[*refusal](err); ok {
 			status = known.status
 		}
 		d.Error = err.Error()

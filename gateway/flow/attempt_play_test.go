@@ -79,8 +79,7 @@ func pause(ctx context.Context, d time.Duration) error {
 		return nil
 	case <-ctx.Done():
 	}
-	var e *gateway.Error
-	if errors.As(context.Cause(ctx), &e) {
+	if e, ok := errors.AsType[*gateway.Error](context.Cause(ctx)); ok {
 		return e
 	}
 	return &gateway.Error{Kind: gateway.Canceled, Err: ctx.Err()}

@@ -123,8 +123,7 @@ func withFreshIDs(s string) string {
 func account(resp *gateway.Response, err error) string {
 	var b strings.Builder
 	s := resp.Summary
-	var e *gateway.Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*gateway.Error](err); ok {
 		fmt.Fprintf(&b, "error: %s %s %s\nmessage: %s\n", e.CodeOrDefault(), cmp.Or(fmt.Sprint(e.HTTPStatus()), "-"), e.Param, e.Message)
 		if e.Summary != nil { // nothing came of it
 			s = e.Summary

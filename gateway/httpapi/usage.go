@@ -43,8 +43,7 @@ func usage(ask func(context.Context, billing.Query) (billing.Answer, error)) ech
 
 // usageError names what is wrong with a query, or with the ledger.
 func usageError(err error) error {
-	var bad *billing.QueryError
-	if errors.As(err, &bad) {
+	if bad, ok := errors.AsType[*billing.QueryError](err); ok {
 		return &gateway.Error{Kind: gateway.Invalid, Param: bad.Param, Message: bad.Message}
 	}
 	return &gateway.Error{Kind: gateway.Overloaded, Code: "usage_unavailable", Message: "The ledger of usage cannot be read now; the gateway's log says why.", Err: err}

@@ -174,8 +174,7 @@ func (g *Gate) find(ctx context.Context) (*oidc.Provider, *oauth2.Config, error)
 // Check asks the provider who it is, and says why it does not answer.
 func (g *Gate) Check(ctx context.Context) error {
 	_, _, err := g.find(ctx)
-	var e *Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*Error](err); ok {
 		return e.Err
 	}
 	return err
@@ -258,8 +257,7 @@ func (g *Gate) exchange(ctx context.Context, code string, a attempt) (*Session, 
 
 // withoutBody is an error of the token endpoint without what it has answered, which may hold tokens.
 func withoutBody(err error) error {
-	var e *oauth2.RetrieveError
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*oauth2.RetrieveError](err); ok {
 		return fmt.Errorf("the token endpoint answered with status %d, error %.80q", e.Response.StatusCode, e.ErrorCode)
 	}
 	return err

@@ -74,8 +74,7 @@ func (d *doctorCmd) server(ctx context.Context, e *env) error {
 	found, err := p.Ask(ctx, d.Model)
 	if err != nil {
 		remedy := cmp.Or(d.keyRemedy(err), connectRemedy(err), "start the server, or correct the host and the port of the address")
-		var no *probe.NoAPIError
-		if errors.As(err, &no) {
+		if no, ok := errors.AsType[*probe.NoAPIError](err); ok {
 			remedy = no.Remedy()
 		}
 		return fmt.Errorf("%w\n%s", err, remedy)

@@ -144,8 +144,7 @@ func listen(ctx context.Context, cfg *config.Config, log *slog.Logger) (l listen
 
 // cannotListen is the error of an address that the system does not give. setting is what it can be changed with.
 func cannotListen(address, setting string, err error) error {
-	var op *net.OpError
-	if errors.As(err, &op) {
+	if op, ok := errors.AsType[*net.OpError](err); ok {
 		err = op.Err // without the address once more
 	}
 	if errors.Is(err, syscall.EADDRINUSE) {

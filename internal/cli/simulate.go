@@ -146,8 +146,7 @@ func (c *simulateCmd) failure() (*simulate.Failure, error) {
 // open opens a file. Its error lacks the name, which callers put in front of all errors.
 func open(file string) (*os.File, error) {
 	f, err := os.Open(file)
-	var path *os.PathError
-	if errors.As(err, &path) {
+	if path, ok := errors.AsType[*os.PathError](err); ok {
 		err = path.Err
 	}
 	return f, err

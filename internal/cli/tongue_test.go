@@ -403,8 +403,7 @@ func fromMessageEvents(answer []byte) ([]byte, error) {
 		case e.Delta.Type == "input_json_delta":
 			call(map[string]any{"function": map[string]any{"arguments": e.Delta.JSON}})
 		case e.Type == "error":
-			var failure *messagestest.StreamError
-			if errors.As(err, &failure) {
+			if _, ok := errors.AsType[*messagestest.StreamError](err); ok {
 				err = nil
 			}
 			return fmt.Appendf(append(out, comments(answer)...), "data: %s\n\n", fromMessagesError(data)), err

@@ -73,8 +73,7 @@ func (c *candidate) note(e *gateway.Error) {
 func (c *candidate) errBreakerOpen(err error) *gateway.Error {
 	e := &gateway.Error{Kind: gateway.CircuitOpen, Warning: "circuit_open:" + c.Provider,
 		Message: fmt.Sprintf("The circuit breaker of provider %q is open.", c.Provider)}
-	var open *breaker.OpenError
-	if errors.As(err, &open) {
+	if open, ok := errors.AsType[*breaker.OpenError](err); ok {
 		e.RetryAfter = open.RetryAfter
 	}
 	return e

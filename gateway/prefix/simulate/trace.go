@@ -109,8 +109,7 @@ func WriteTrace(w io.Writer, t Trace) error {
 // Fault says what is wrong with a line of JSON by the error of json.Unmarshal, in words for
 // people who write JSON. field is where it is, "" for the whole line.
 func Fault(err error) (field string, _ error) {
-	var wrong *json.UnmarshalTypeError
-	if errors.As(err, &wrong) {
+	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		return wrong.Field, fmt.Errorf("is a JSON %s, want %s", wrong.Value, kindName(wrong.Type))
 	}
 	return "", err

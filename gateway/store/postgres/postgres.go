@@ -100,8 +100,7 @@ func dialect(password string) rows.Dialect {
 // isConflict reports whether a transaction may be tried again: it could not be serialised,
 // was in a deadlock, or did not reach the server.
 func isConflict(err error) bool {
-	var e *pgconn.PgError
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return e.Code == "40001" || e.Code == "40P01"
 	}
 	return pgconn.SafeToRetry(err) && !errors.Is(err, sql.ErrConnDone)
@@ -141,8 +140,7 @@ func (e awayError) Is(target error) bool { return target == store.ErrAway }
 // isAway reports whether a server could not be connected to, for a reason that may pass: nobody
 // answers, it starts or ends (class 57), or it has no connection left (class 53).
 func isAway(err error) bool {
-	var e *pgconn.PgError
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return strings.HasPrefix(e.Code, "57P") || strings.HasPrefix(e.Code, "53")
 	}
 	var network net.Error

@@ -254,8 +254,7 @@ func (s *server) call(ctx context.Context, t *tool, arguments json.RawMessage) (
 
 // asError gives every error the form that callers are promised.
 func asError(err error) *toolserver.Error {
-	var e *toolserver.Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*toolserver.Error](err); ok {
 		return e
 	}
 	return &toolserver.Error{Kind: toolserver.Failed, Message: "The tool server failed.", Err: err}

@@ -199,8 +199,7 @@ func (g *Gate) Authorize(ctx context.Context, req *http.Request, resp *http.Resp
 		if refused := g.net.refused(); refused != nil {
 			return refused
 		}
-		var own *Error
-		if errors.As(err, &own) {
+		if _, ok := errors.AsType[*Error](err); ok {
 			return err
 		}
 		return &Error{Why: "does not let the gateway sign in: " + told(err), Hint: "Look at oauth of the server in the configuration.", Err: err}
@@ -247,8 +246,7 @@ func (g *Gate) nobody(status int, had bool) error {
 
 // told is what of an error may be shown: it has no token, and quotes what others wrote in a bounded length.
 func told(err error) string {
-	var failed *oauth2.RetrieveError
-	if errors.As(err, &failed) {
+	if failed, ok := errors.AsType[*oauth2.RetrieveError](err); ok {
 		return fmt.Sprintf("it answers %.60q to the request for a token", cmp.Or(failed.ErrorCode, failed.Response.Status))
 	}
 	return plaintext.Excerpt(plaintext.Line(err.Error()), 200)

@@ -135,8 +135,7 @@ func (a *communityAnswer) add(choice openai.ChatCompletionStreamChoice) error {
 
 func communityFailure(err error) failure {
 	f := failure{Type: fmt.Sprintf("%T", err), Message: err.Error()}
-	var e *openai.APIError
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*openai.APIError](err); ok {
 		f.API, f.Status, f.Message = true, e.HTTPStatusCode, e.Message
 		f.Code, _ = e.Code.(string) // it may be a number
 	}

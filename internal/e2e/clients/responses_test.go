@@ -132,8 +132,7 @@ func officialRespond(t *testing.T, c openai.Client, params responses.ResponseNew
 }
 
 func responsesFailure(err error) failure {
-	var failed responseError
-	if errors.As(err, &failed) {
+	if failed, ok := errors.AsType[responseError](err); ok {
 		return failure{Type: fmt.Sprintf("%T", err), API: true, Message: failed.message, Code: failed.code}
 	}
 	return officialFailure(err)
