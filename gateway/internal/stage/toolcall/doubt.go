@@ -91,3 +91,51 @@ func alternative() *repair.Problem {
 	return &repair.Problem{Class: repair.DoubtfulCall,
 		Message: "The calls are alternatives, of which none was chosen.", Hint: "Make the one call that is meant."}
 }
+
+// swallows says that an argument of a call holds the beginning of another one, nil if it does not. A tag that is
+// mistyped or left out ends no value, and what comes behind it is a call that nobody makes. It may as well be a
+// text about calls, which is why it is only doubted.
+func swallows(offered *tools.List, args string) *repair.Problem {
+	const most = 64                    // tags that are looked at
+	at := strings.IndexByte(args, '<') // in front of a call a value ends
+	for n := 0; at >= 0 && n < most; n++ {
+		next := strings.IndexByte(args[at+1:], '<')
+		if next < 0 {
+			break
+		}
+		at += 1 + next
+		if name := called(offered, args[at:]); name != "" {
+			return &repair.Problem{Class: repair.DoubtfulCall,
+				Message: "Its arguments hold the beginning of a call of the tool " + strconv.Quote(name) + ".",
+				Hint:    "Make each call by itself, and write its tags as they are defined."}
+		}
+	}
+	return nil
+}
+
+// called is the tool that a tag of a call in a string of JSON names, or "".
+func called(offered *tools.List, tag string) string {
+	const far = 64 // from the tag's beginning to the name
+	if end := strings.IndexByte(tag[1:], '<'); end >= 0 {
+		tag = tag[:min(1+end+1, len(tag))]
+	}
+	head := tag[:min(far, len(tag))]
+	if !slices.ContainsFunc([]string{"call", "function", "invoke"}, func(word string) bool { return strings.Contains(head, word) }) {
+		return ""
+	}
+	for i := range offered.Tools {
+		name := offered.Tools[i].Name
+		if n := strings.Index(tag, name); n > 0 && n < far && opensName(tag[:n]) && closesName(tag[n+len(name):]) {
+			return name
+		}
+	}
+	return ""
+}
+
+func opensName(before string) bool {
+	return strings.HasSuffix(before, "=") || strings.HasSuffix(before, `=\"`) || strings.HasSuffix(before, ">")
+}
+
+func closesName(after string) bool {
+	return slices.ContainsFunc([]string{">", `\"`, "<", `\n`}, func(end string) bool { return strings.HasPrefix(after, end) })
+}

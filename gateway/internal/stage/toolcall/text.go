@@ -120,7 +120,9 @@ func (t *textCall) complete(v *validator, c *choice) bool {
 	args := string(t.args)
 	_, _, p := repair.JSON(t.args, maxDepth)
 	if p == nil {
-		args, p = v.settle(t.name, args)
+		if args, p = v.settle(t.name, args); p == nil {
+			p = v.doubtful(swallows(v.offered, args))
+		}
 	}
 	if p != nil && v.refuse(t.name, string(t.args), p) {
 		t.held = nil
