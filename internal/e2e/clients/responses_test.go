@@ -85,7 +85,7 @@ func officialRespond(t *testing.T, c openai.Client, params responses.ResponseNew
 		for stream.Next() {
 			event := stream.Current()
 			if event.Type == "response.failed" {
-				return turn{}, nil, responseError{string(event.Response.Error.Code), event.Response.Error.Message}
+				return turn{}, nil, brokenOff(&event.Response.Error)
 			}
 			var one responses.ResponsesServerEventUnion // the same event by the name that the accumulator has
 			if err := json.Unmarshal([]byte(event.RawJSON()), &one); err != nil {
@@ -105,7 +105,7 @@ func officialRespond(t *testing.T, c openai.Client, params responses.ResponseNew
 		got = *whole
 	}
 	if got.Status == responses.ResponseStatusFailed {
-		return turn{}, nil, responseError{string(got.Error.Code), got.Error.Message}
+		return turn{}, nil, brokenOff(&got.Error)
 	}
 	one := turn{Content: got.OutputText(), Finish: "stop", RequestID: requestID(resp.Header),
 		Usage: &usage{got.Usage.InputTokens, got.Usage.OutputTokens, got.Usage.TotalTokens}}
@@ -129,6 +129,18 @@ func officialRespond(t *testing.T, c openai.Client, params responses.ResponseNew
 		one.Finish = "length"
 	}
 	return one, next, nil
+}
+
+// brokenOff is the error of a response that has failed: the SDK knows the code, and the gateway's own stands beside it.
+func brokenOff(e *responses.ResponseError) error {
+	if e.Code != responses.ResponseErrorCodeServerError {
+		return fmt.Errorf("the code %q is not that of a server's failure", e.Code)
+	}
+	var own struct{ Callgate struct{ Code string } }
+	if err := json.Unmarshal([]byte(e.RawJSON()), &own); err != nil {
+		return err
+	}
+	return responseError{own.Callgate.Code, e.Message}
 }
 
 func responsesFailure(err error) failure {

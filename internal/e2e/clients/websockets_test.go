@@ -139,7 +139,7 @@ func socketSteps() []step {
 		{Step: "unknown response", Error: &failure{Status: http.StatusBadRequest, Code: "previous_response_not_found"}},
 		{Step: "prepared"},
 		{Step: "on what was prepared", Content: asks, Calls: calls, Noted: noted},
-		{Step: "broken stream", Error: &failure{Code: "internal_error"}},
+		{Step: "broken stream", Error: &failure{Code: "server_error"}},
 		{Step: "background", Error: &failure{Status: http.StatusBadRequest, Code: "invalid_request"}},
 		{Step: "steered", Error: &failure{Code: "steering_not_supported"}},
 		{Step: "lane one", Content: asks, Calls: calls, Noted: noted},
