@@ -59,8 +59,8 @@ func (o *openBlocks) start(index int, v value) error {
 	}
 	switch b.kind {
 	case "text":
-		if before == "text" && o.out.native { // elsewhere texts are one, but here citations are of one of them
-			o.out.own("begins", value(`"text"`))
+		if o.out.native {
+			o.beginText(v, before == "text")
 		}
 		o.out.text(get(v, "text"))
 		o.out.cite(get(v, "citations"))
@@ -76,6 +76,24 @@ func (o *openBlocks) start(index int, v value) error {
 		o.keepStart(b, v)
 	}
 	return nil
+}
+
+// beginText says to a client of the Messages API where a text begins behind another one, since citations are of one
+// of them, and what else the block holds. For others texts are one.
+func (o *openBlocks) beginText(block value, apart bool) {
+	var rest object
+	_ = members(block, func(name string, v value) error {
+		if name != "type" && name != "text" && name != "citations" {
+			rest.set(name, compact(v))
+		}
+		return nil
+	})
+	switch {
+	case len(rest) > 0:
+		o.out.own("begins", rest.close())
+	case apart:
+		o.out.own("begins", value(`"text"`))
+	}
 }
 
 func (o *openBlocks) keepStart(b *block, v value) {

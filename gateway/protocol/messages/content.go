@@ -21,6 +21,7 @@ type content struct {
 	call      *call  // that is open
 	space     []byte // white space, which begins no block
 	apart     bool   // unless the upstream has made it one
+	beside    []byte // members that its block has besides the text
 	signature []byte
 	args      []byte // of a call in a whole message
 	citations []byte
@@ -42,6 +43,7 @@ func (c *content) write(it item) error {
 		return c.writeRan(it.text, it.sign)
 	case breakBlock:
 		c.apart = true
+		c.beside = append(c.beside[:0], it.text...)
 		return c.close()
 	case citation:
 		return c.cite(it.text)
@@ -68,7 +70,11 @@ func (c *content) beginText() error {
 	if err := c.close(); err != nil {
 		return err
 	}
-	c.begin(textBlock, `{"type":"text","text":"`, `"}`)
+	begin := `{"type":"text","text":"`
+	if len(c.beside) > 0 {
+		begin = `{"type":"text",` + string(c.beside) + `,"text":"`
+	}
+	c.begin(textBlock, begin, `"}`)
 	if len(c.space) > 0 {
 		c.print.delta(`text_delta","text":"`, c.space)
 		c.space = c.space[:0]
@@ -122,7 +128,7 @@ func (c *content) cite(v value) error {
 
 // begin opens a block.
 func (c *content) begin(k kind, begin, rest string) {
-	c.open, c.apart = k, false
+	c.open, c.apart, c.beside = k, false, c.beside[:0]
 	c.spoke = c.spoke || k != thinkingBlock
 	c.print.start([]byte(begin), rest)
 }

@@ -239,8 +239,12 @@ func (r *reading) ownBlocks(own value) error {
 	if own == nil || !isOwn(r.summary) {
 		return nil
 	}
-	if find(own, "begins") != nil {
-		if err := r.blocks.put(item{kind: breakBlock}); err != nil {
+	if begins := find(own, "begins"); begins != nil {
+		it := item{kind: breakBlock}
+		if isObject(begins) {
+			it.text = begins[1 : len(begins)-1]
+		}
+		if err := r.blocks.put(it); err != nil {
 			return err
 		}
 	}
