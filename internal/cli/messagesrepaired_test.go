@@ -66,27 +66,30 @@ func TestMessagesRepairedKeeps(t *testing.T) {
 	}
 }
 
-// TestMessagesStreamKeeps has a stream of the Messages API with members that nobody here knows in its blocks of text.
+// TestMessagesStreamKeeps has a stream of the Messages API with members that nobody here knows in its blocks.
 func TestMessagesStreamKeeps(t *testing.T) {
 	t.Parallel()
 	event := func(data string) string { return "event: x\ndata: " + data + "\n\n" }
+	call := `{"type":"tool_use","id":"toolu_01","name":"f","caller":{"type":"direct"},"new":2.0,"input":{}}`
 	first, second := `{"type":"text","new":{"a":1.0},"text":""}`, `{"type":"text","text":""}`
 	answer := event(`{"type":"message_start","message":{"id":"msg_01","type":"message","role":"assistant","model":"claude-x","content":[],"stop_reason":null,"stop_sequence":null,"usage":{"input_tokens":1,"output_tokens":1}}}`) +
 		event(`{"type":"content_block_start","index":0,"content_block":{"type":"text","text":"","new":{"a":1.0}}}`) +
 		event(`{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"one"}}`) + event(`{"type":"content_block_stop","index":0}`) +
 		event(`{"type":"content_block_start","index":1,"content_block":`+second+`}`) +
 		event(`{"type":"content_block_delta","index":1,"delta":{"type":"text_delta","text":"two"}}`) + event(`{"type":"content_block_stop","index":1}`) +
-		event(`{"type":"message_delta","delta":{"stop_reason":"end_turn","stop_sequence":null},"usage":{"output_tokens":2}}`) + event(`{"type":"message_stop"}`)
+		event(`{"type":"content_block_start","index":2,"content_block":{"type":"tool_use","id":"toolu_01","name":"f","input":{},"caller":{"type":"direct"},"new":2.0}}`) +
+		event(`{"type":"content_block_delta","index":2,"delta":{"type":"input_json_delta","partial_json":"{\"a\":1}"}}`) + event(`{"type":"content_block_stop","index":2}`) +
+		event(`{"type":"message_delta","delta":{"stop_reason":"tool_use","stop_sequence":null},"usage":{"output_tokens":2}}`) + event(`{"type":"message_stop"}`)
 	g := serve(t, fmt.Sprintf("log: {level: error}\nproviders: {up: {type: anthropic, base_url: %q}}\nmodels: {m: {targets: [{provider: up, model: claude-x}]}}",
 		static(t, http.StatusOK, "text/event-stream", answer)))
-	r := g.do(g.request("POST", "/v1/messages", `{"model":"m","max_tokens":99,"stream":true,"messages":[{"role":"user","content":"x"}]}`))
-	for i, block := range []string{first, second} {
+	r := g.do(g.request("POST", "/v1/messages", `{"model":"m","max_tokens":99,"stream":true,"messages":[{"role":"user","content":"x"}],"tools":[{"name":"f","input_schema":{"type":"object","properties":{"a":{"type":"integer"}}}}]}`))
+	for i, block := range []string{first, second, call} {
 		if want := fmt.Sprintf(`"index":%d,"content_block":%s`, i, block); strings.Count(r.body, want) != 1 {
 			t.Errorf("got no %s in %s", want, r.body)
 		}
 	}
 	r = g.do(g.request("POST", "/v1/chat/completions", `{"model":"m","stream":true,"messages":[{"role":"user","content":"x"}]}`))
-	if strings.Contains(r.body, "begins") || !strings.Contains(r.body, `"content":"one"`) { // of another API it is one text
+	if strings.Contains(r.body, "begins") || strings.Contains(r.body, "beside") || !strings.Contains(r.body, `"content":"one"`) { // of another API it is one text
 		t.Errorf("got %s", r.body)
 	}
 }

@@ -67,7 +67,11 @@ func (o *openBlocks) start(index int, v value) error {
 	case "tool_use":
 		b.start, b.call = clone(get(v, "input")), o.calls
 		o.calls++
-		o.out.emit("tool_calls", arrayOf(calledBy(call(digits(b.call), get(v, "id"), get(v, "name"), value(`""`)), get(v, "caller"), o.out.native)))
+		entry := calledBy(call(digits(b.call), get(v, "id"), get(v, "name"), value(`""`)), get(v, "caller"), o.out.native)
+		if rest := besides(v, "id", "name", "input", "caller"); o.out.native && len(rest) > 0 {
+			entry = merge(entry, []field{{"beside", rest.close()}})
+		}
+		o.out.emit("tool_calls", arrayOf(entry))
 	case "thinking":
 		o.keepStart(b, v)
 		o.think(b, get(v, "thinking"))
@@ -81,19 +85,23 @@ func (o *openBlocks) start(index int, v value) error {
 // beginText says to a client of the Messages API where a text begins behind another one, since citations are of one
 // of them, and what else the block holds. For others texts are one.
 func (o *openBlocks) beginText(block value, apart bool) {
-	var rest object
-	_ = members(block, func(name string, v value) error {
-		if name != "type" && name != "text" && name != "citations" {
-			rest.set(name, compact(v))
-		}
-		return nil
-	})
-	switch {
+	switch rest := besides(block, "text", "citations"); {
 	case len(rest) > 0:
 		o.out.own("begins", rest.close())
 	case apart:
 		o.out.own("begins", value(`"text"`))
 	}
+}
+
+// besides are the members of a block but for its type and those of some names.
+func besides(block value, names ...string) (rest object) {
+	_ = members(block, func(name string, v value) error {
+		if name != "type" && !slices.Contains(names, name) {
+			rest.set(name, compact(v))
+		}
+		return nil
+	})
+	return rest
 }
 
 func (o *openBlocks) keepStart(b *block, v value) {

@@ -18,7 +18,7 @@
 // taken back; and provider_specific_fields with citations, with the blocks of tools that
 // ran on Anthropic's servers, and with deltas of an unknown type. Those blocks are not
 // taken back in the next turn. A client of the Messages API is also told there where a
-// text begins behind another one, and what its block has besides the text (begins).
+// text begins behind another one, and what its block has besides the text (begins), and what that of a call has (beside).
 package anthropic
 
 import (

@@ -14,6 +14,7 @@ type call struct {
 	id, name []byte // strings; nil as long as they are not known
 	args     []byte // inner text that has come before its block began
 	caller   []byte // an object; nil for most
+	beside   []byte // members that its block has besides
 	begun    bool
 	ended    bool
 	fed      bool // there are arguments
@@ -32,12 +33,16 @@ func (c *call) ready(end bool) bool {
 	return c.id != nil
 }
 
-// entry takes an entry of tool_calls: the i-th of its delta or message.
-func (b *blocks) entry(i int, v value) error {
+// entry takes an entry of tool_calls: the i-th of its delta or message. own says that it was made of a block of the
+// Messages API.
+func (b *blocks) entry(i int, v value, own bool) error {
 	if !isObject(v) {
 		return nil
 	}
 	e := readEntry(i, v)
+	if !own { // nobody else says so what stands in a block
+		e.beside = nil
+	}
 	if b.content.print.whole {
 		e.index = i
 	}
@@ -73,6 +78,9 @@ func (c *call) learn(e *entry) {
 	}
 	if c.caller == nil && isObject(e.caller) {
 		c.caller = appendLine(nil, e.caller)
+	}
+	if c.beside == nil && isObject(e.beside) {
+		c.beside = appendLine(nil, e.beside[1:len(e.beside)-1])
 	}
 }
 

@@ -175,6 +175,9 @@ func (c *content) openCall(of *call) error {
 	if of.caller != nil {
 		begin = append(append(begin, `,"caller":`...), of.caller...)
 	}
+	if len(of.beside) > 0 {
+		begin = append(append(begin, ','), of.beside...)
+	}
 	c.begin(callBlock, string(append(begin, `,"input":`...)), "{}}")
 	args := of.args
 	of.args = nil

@@ -91,9 +91,10 @@ func (r *reading) body(f *wire.Frame, c *wire.Choice) error {
 		}
 	}
 	if isObject(s.function) && len(s.calls) <= len(`[]`) { // a server that writes it both ways has made one call
-		return b.entry(onlyCall, slices.Concat(value(`{"function":`), s.function, value(`}`)))
+		return b.entry(onlyCall, slices.Concat(value(`{"function":`), s.function, value(`}`)), false)
 	}
-	return elements(s.calls, func(i int, v value) error { return b.entry(i, v) })
+	own := isOwn(r.summary)
+	return elements(s.calls, func(i int, v value) error { return b.entry(i, v, own) })
 }
 
 // onlyCall is the index of a call in the form of before there were several.
@@ -259,7 +260,7 @@ func (r *reading) ownBlocks(own value) error {
 type entry struct {
 	index               int
 	id, name, arguments value
-	caller              value // Anthropic's own member
+	caller, beside      value // Anthropic's own member, and those that nobody here knows
 }
 
 func readEntry(i int, v value) entry {
@@ -280,6 +281,8 @@ func readEntry(i int, v value) entry {
 			e.id = member
 		case "caller":
 			e.caller = member
+		case "beside":
+			e.beside = member
 		case "function":
 			wire.Members(member, 0, func(key []byte, at wire.Span) bool {
 				switch string(key) {
