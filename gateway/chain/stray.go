@@ -43,13 +43,6 @@ func endOf(region []byte) string {
 	return string(region[from:])
 }
 
-// beginsMarkup reports whether text that a parser gave back behind calls begins with more than words: with
-// a call that is not whole.
-func beginsMarkup(text []byte) bool {
-	body := chars.SkipSpace(bytes.TrimLeft(chars.SkipSpace(text), ",;"))
-	return len(body) > 0 && bytes.IndexByte([]byte("<[]{"), body[0]) >= 0
-}
-
 // calledIn notes what may come once more behind a region of calls: its end, or all of it but its
 // beginning, as LFM2 writes at times.
 func (m *machine) calledIn(r *region, text []byte) {
