@@ -70,18 +70,23 @@ func overSocket(t *testing.T, h http.HandlerFunc, client func(t *testing.T, o ov
 	})
 }
 
+// hears answers a request that has so many x in it.
+func hears(n int) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		w.Header().Set("Content-Type", "text/event-stream")
+		if strings.Count(string(body), "x") == n {
+			_, _ = io.WriteString(w, "data: {}\n\n")
+		}
+	}
+}
+
 // TestSlowSocketWriter holds that a message that takes half an hour is answered though its client reads nothing
 // meanwhile, and so answers no ping.
 func TestSlowSocketWriter(t *testing.T) {
 	t.Parallel()
 	const pieces, size = 180, 8 << 10
-	overSocket(t, func(w http.ResponseWriter, r *http.Request) {
-		body, _ := io.ReadAll(r.Body)
-		w.Header().Set("Content-Type", "text/event-stream")
-		if strings.Count(string(body), "x") == pieces*size {
-			_, _ = io.WriteString(w, "data: {}\n\n")
-		}
-	}, func(t *testing.T, o overWS) {
+	overSocket(t, hears(pieces*size), func(t *testing.T, o overWS) {
 		w, err := o.ws.Writer(t.Context(), websocket.MessageText)
 		if err != nil {
 			t.Fatal(err)
@@ -157,13 +162,7 @@ const textFrame, pingFrame = 0x81, 0x89
 func TestSlowSocketFrame(t *testing.T) {
 	t.Parallel()
 	const pieces, size = 60, 64 << 10
-	overSocket(t, func(w http.ResponseWriter, r *http.Request) {
-		body, _ := io.ReadAll(r.Body)
-		w.Header().Set("Content-Type", "text/event-stream")
-		if strings.Count(string(body), "x") == pieces*size {
-			_, _ = io.WriteString(w, "data: {}\n\n")
-		}
-	}, func(t *testing.T, o overWS) {
+	overSocket(t, hears(pieces*size), func(t *testing.T, o overWS) {
 		const begin, end = `{"type":"response.create","input":"`, `"}`
 		_, _ = o.raw.Write(frame(textFrame, len(begin)+pieces*size+len(end), begin))
 		for range pieces {

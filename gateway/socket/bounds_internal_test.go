@@ -18,6 +18,19 @@ import (
 	"github.com/callgate/callgate/gateway/inflight"
 )
 
+// dial opens a connection.
+func dial(t *testing.T, url string) *websocket.Conn {
+	t.Helper()
+	ws, resp, err := websocket.Dial(t.Context(), url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if resp.Body != nil {
+		_ = resp.Body.Close()
+	}
+	return ws
+}
+
 // TestAge holds that an old connection ends behind its answers, and says why.
 func TestAge(t *testing.T) {
 	t.Parallel()
@@ -25,13 +38,7 @@ func TestAge(t *testing.T) {
 	s.age = time.Millisecond
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _ = s.Accept(w, r, Settings{}) }))
 	defer server.Close()
-	ws, resp, err := websocket.Dial(t.Context(), server.URL, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if resp.Body != nil {
-		_ = resp.Body.Close()
-	}
+	ws := dial(t, server.URL)
 	_, data, err := ws.Read(t.Context())
 	if want := string(tooOld.event); err != nil || string(data) != want {
 		t.Errorf("got %s, %v, want %s", data, err, want)
@@ -60,13 +67,7 @@ func TestKeyGone(t *testing.T) {
 		_ = s.Accept(w, r, Settings{Path: "/", Allowed: func(*http.Request) bool { return !blocked.Load() }})
 	}))
 	defer server.Close()
-	ws, resp, err := websocket.Dial(t.Context(), server.URL, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if resp.Body != nil {
-		_ = resp.Body.Close()
-	}
+	ws := dial(t, server.URL)
 	if err := ws.Write(t.Context(), websocket.MessageText, []byte(`{"type":"response.create"}`)); err != nil {
 		t.Fatal(err)
 	}
@@ -114,13 +115,7 @@ func TestStall(t *testing.T) {
 		_ = s.Accept(w, r, Settings{Memory: memory})
 	}))
 	defer server.Close()
-	ws, resp, err := websocket.Dial(t.Context(), server.URL, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if resp.Body != nil {
-		_ = resp.Body.Close()
-	}
+	ws := dial(t, server.URL)
 	w, err := ws.Writer(t.Context(), websocket.MessageText)
 	if err != nil {
 		t.Fatal(err)
