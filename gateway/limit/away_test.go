@@ -16,6 +16,13 @@ import (
 	"github.com/callgate/callgate/internal/redistest"
 )
 
+// lasting starts a Redis that loses nothing it has answered to when it is killed. With "everysec", its default, it may answer up to two
+// seconds before it writes, while the disk is slow.
+func lasting(t *testing.T) *redistest.Server {
+	t.Helper()
+	return redistest.Start(t, "--appendonly", "yes", "--appendfsync", "always")
+}
+
 // gatewayOf makes a limiter that stands the absence of a Redis.
 func gatewayOf(t *testing.T, s *redistest.Server) *limit.Away {
 	t.Helper()
@@ -71,7 +78,7 @@ func admit(t *testing.T, a limit.Limiter, s *limit.Set, n int) (admitted int, la
 // nothing pass and those that are open all, and that what was used meanwhile is added once when it is back.
 func TestAwayPolicies(t *testing.T) {
 	t.Parallel()
-	s := redistest.Start(t, "--appendonly", "yes", "--appendfsync", "always")
+	s := lasting(t)
 	a, b := gatewayOf(t, s), gatewayOf(t, s)
 	budget := func(p limit.Policy) *limit.Set {
 		return set(t, limit.Limit{Scope: key, Kind: limit.Money, Max: 1000, Window: limit.Total, Away: p}, limit.Limit{Scope: key, Kind: limit.Requests, Max: 1_000_000, Per: time.Hour, Away: p})
@@ -142,7 +149,7 @@ func spent(t *testing.T, s *redistest.Server, of *limit.Set, want int64) {
 // TestAwayBurst holds that a gateway's share of a small burst is not a burst of all that the limit has.
 func TestAwayBurst(t *testing.T) {
 	t.Parallel()
-	s := redistest.Start(t, "--appendonly", "yes", "--appendfsync", "always")
+	s := lasting(t)
 	a, b := gatewayOf(t, s), gatewayOf(t, s)
 	for _, one := range []limit.Limiter{a, b} {
 		admit(t, one, set(t, limit.Limit{Scope: team, Kind: limit.Concurrency, Max: 1}), 1)
@@ -159,7 +166,7 @@ func TestAwayBurst(t *testing.T) {
 // TestAwayRunning holds that a request that runs as the Redis goes away is finished, and settled by what it has used, once.
 func TestAwayRunning(t *testing.T) {
 	t.Parallel()
-	s := redistest.Start(t, "--appendonly", "yes", "--appendfsync", "always")
+	s := lasting(t)
 	a := gatewayOf(t, s)
 	limits := set(t, limit.Limit{Scope: key, Kind: limit.Money, Max: 1000, Window: limit.Total}, limit.Limit{Scope: key, Kind: limit.Concurrency, Max: 2})
 	l, _, err := a.Acquire(t.Context(), limits, "runs", holds(100, 5))
@@ -218,7 +225,7 @@ func (r *returns) Handle(_ context.Context, record slog.Record) error {
 // of what was left once, and not anew each time.
 func TestAwayComesAndGoes(t *testing.T) {
 	t.Parallel()
-	s := redistest.Start(t, "--appendonly", "yes")
+	s := lasting(t)
 	log := &returns{Handler: slog.DiscardHandler}
 	a := gatewayThatLogs(t, s, slog.New(log))
 	limits := set(t, limit.Limit{Scope: key, Kind: limit.Money, Max: 1000, Window: limit.Total, Away: limit.LocalShare},
@@ -242,7 +249,7 @@ func TestAwayComesAndGoes(t *testing.T) {
 // TestAwayLongRate holds that what a rate has let pass in an absence that is longer than its time fills its bucket, and no more.
 func TestAwayLongRate(t *testing.T) {
 	t.Parallel()
-	s := redistest.Start(t, "--appendonly", "yes")
+	s := lasting(t)
 	a := gatewayOf(t, s)
 	limits := set(t, limit.Limit{Scope: key, Kind: limit.Tokens, Max: 1000, Per: time.Second}, limit.Limit{Scope: key, Kind: limit.Requests, Max: 100, Per: time.Second})
 	admit(t, a, limits, 1)
@@ -259,7 +266,7 @@ func TestAwayLongRate(t *testing.T) {
 // TestAwayRunsOn holds that a request that began while the Redis was away, and runs on when it is back, is held there once it is renewed.
 func TestAwayRunsOn(t *testing.T) {
 	t.Parallel()
-	s := redistest.Start(t, "--appendonly", "yes")
+	s := lasting(t)
 	a := gatewayOf(t, s)
 	limits := set(t, limit.Limit{Scope: key, Kind: limit.Money, Max: 1000, Window: limit.Total}, limit.Limit{Scope: key, Kind: limit.Concurrency, Max: 5},
 		limit.Limit{Scope: key, Kind: limit.Tokens, Max: 1000, Per: 24 * time.Hour})
@@ -293,7 +300,7 @@ func TestAwayRunsOn(t *testing.T) {
 // then, leaves nothing there.
 func TestAwayNotAsked(t *testing.T) {
 	t.Parallel()
-	s := redistest.Start(t, "--appendonly", "yes")
+	s := lasting(t)
 	a := gatewayOf(t, s)
 	limits := set(t, limit.Limit{Scope: key, Kind: limit.Money, Max: 1000, Window: limit.Total}, limit.Limit{Scope: key, Kind: limit.Concurrency, Max: 5},
 		limit.Limit{Scope: key, Kind: limit.Tokens, Max: 1000, Per: 24 * time.Hour}, limit.Limit{Scope: key, Kind: limit.Requests, Max: 1000, Per: 24 * time.Hour})

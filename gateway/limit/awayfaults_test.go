@@ -10,14 +10,13 @@ import (
 
 	"github.com/callgate/callgate/gateway/limit"
 	"github.com/callgate/callgate/gateway/redis"
-	"github.com/callgate/callgate/internal/redistest"
 )
 
 // TestAwayFaults has gateways whose lines to the Redis lose and delay requests while these run: in the end nothing is held, and what is spent is
 // what was used, whatever arrives when.
 func TestAwayFaults(t *testing.T) {
 	t.Parallel()
-	s := redistest.Start(t, "--appendonly", "yes")
+	s := lasting(t)
 	limits := set(t, limit.Limit{Scope: team, Kind: limit.Money, Max: limit.MaxAmount, Window: limit.Total, Away: limit.LocalShare}, limit.Limit{Scope: team, Kind: limit.Concurrency, Max: 1000},
 		limit.Limit{Scope: key, Kind: limit.Quota, Max: limit.MaxAmount, Window: limit.Total, Away: limit.Open})
 	var wg sync.WaitGroup

@@ -104,7 +104,7 @@ func work(ctx context.Context, limiter limit.Limiter, s *limit.Set, abandon func
 // request, nothing is lost, and nothing is held for good.
 func TestRestarts(t *testing.T) {
 	t.Parallel()
-	s := redistest.Start(t, "--appendonly", "yes", "--appendfsync", "always")
+	s := lasting(t)
 	c := newClock()
 	const budget = 400
 	limits := set(t, limit.Limit{Scope: team, Kind: limit.Money, Max: budget, Window: limit.Month}, limit.Limit{Scope: team, Kind: limit.Concurrency, Max: 1000})
