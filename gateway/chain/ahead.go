@@ -113,7 +113,7 @@ func (m *machine) flushAhead() {
 		return
 	}
 	if m.ahead.broken {
-		m.text.report.warn(brokenCall)
+		m.text.report.warn(BrokenCall)
 	}
 	text := m.ahead.take()
 	m.say()

@@ -77,8 +77,8 @@ type Report struct {
 	Reasoned bool           // reasoning, or the markers around it, stood in the text
 }
 
-// brokenCall warns of a call that had begun and is none.
-const brokenCall = "broken_call"
+// BrokenCall warns of a call that had begun and is none.
+const BrokenCall = "broken_call"
 
 func (r *Report) warn(w string) {
 	if !slices.Contains(r.Warnings, w) {
@@ -97,8 +97,8 @@ func (r *Report) readBy(parser string) {
 func (r *Report) note(e *abi.Event, parser string) {
 	switch e.Kind {
 	case abi.Repair:
-		if e.Name == brokenCall { // the parser has made text of it
-			r.warn(brokenCall)
+		if e.Name == BrokenCall { // the parser has made text of it
+			r.warn(BrokenCall)
 			return
 		}
 		if r.Repairs == nil {
@@ -122,7 +122,7 @@ type Chain struct {
 
 // New makes a chain for one choice.
 func (p *Plan) New(runner Runner, opts Options) *Chain {
-	return &Chain{machine: machine{
+	c := &Chain{machine: machine{
 		parsers: parsers{plan: p, runner: runner, opts: opts, offers: offers{get: opts.Tools, inside: opts.Inside, any: opts.AnyName}},
 		in:      input{scan: scanner{a: p.automaton}},
 		text: writer{
@@ -133,6 +133,8 @@ func (p *Plan) New(runner Runner, opts Options) *Chain {
 		reasoning: reasoning{begins: opts.Reasoning, open: p.reasoning && opts.Reasoning == Open},
 		sofar:     progress{start: true},
 	}}
+	c.machine.text.left.offers = &c.machine.parsers.offers
+	return c
 }
 
 // Report returns what the chain did so far.
@@ -254,14 +256,28 @@ func (c *Chain) Finish(ctx context.Context, reason abi.Reason) []abi.Event {
 	}
 	m.settle(true)
 	if m.sofar.unread && m.text.report.Calls > 0 { // alone it may be a text about calls
-		m.text.report.warn(brokenCall)
+		m.text.report.warn(BrokenCall)
 	}
 	if len(m.tail) > 0 {
 		m.markup()
 		m.text.report.warn("end_token")
 	}
 	m.text.finish()
+	if m.text.report.Calls > 0 && c.Unread() {
+		m.text.report.warn(BrokenCall)
+	}
 	return m.text.out.events.events()
+}
+
+// See notes content in which there is nothing to read, and which goes by the chain whole.
+func (c *Chain) See(text []byte) { c.machine.text.left.add(text) }
+
+// Unread reports whether the content so far holds what is no call to any parser and looks like one. In an answer
+// that has calls besides it was meant as one.
+func (c *Chain) Unread() bool {
+	m := &c.machine
+	m.text.left.look()
+	return m.text.left.found && !m.sofar.invents
 }
 
 // Split tells the chain that its reader has reasoning which somebody else has split

@@ -65,7 +65,7 @@ func (w *writer) inBlock(kind abi.Kind, text []byte) bool {
 	case ended:
 		h.state = noBlock
 		w.dropBlock()
-		w.out.write(abi.Content, rest)
+		w.say(abi.Content, rest)
 	}
 	return true
 }
@@ -86,8 +86,8 @@ func (w *writer) endBlock(final bool) {
 	case final && state == blockCalled && (len(body) == 0 || len(body) >= 3 && len(bytes.Trim(body, string(h.open[:1]))) == 0):
 		w.dropBlock()
 	default:
-		w.out.write(abi.Content, h.open)
-		w.out.write(abi.Content, h.after)
+		w.say(abi.Content, h.open)
+		w.say(abi.Content, h.after)
 	}
 }
 

@@ -124,6 +124,37 @@ func TestStrayBytes(t *testing.T) {
 	}
 }
 
+// TestLostCallIsSaid leaves out each byte of each marker of a turn, and writes each marker as HTML: where calls are
+// read and one is not, which is in the text by its name, it is said. Glued to a marker it is another word.
+func TestLostCallIsSaid(t *testing.T) {
+	t.Parallel()
+	for _, c := range faultyTurns(t) {
+		t.Run(c.format.Name, func(t *testing.T) {
+			t.Parallel()
+			for _, m := range c.markers {
+				marker := c.text[m[0]:m[1]]
+				written := []string{"", strings.NewReplacer("<", "&lt;", ">", "&gt;").Replace(marker), strings.ToUpper(marker)}
+				for i := range marker {
+					written = append(written, marker[:i]+marker[i+1:])
+				}
+				for _, w := range written {
+					text := c.text[:m[0]] + w + c.text[m[1]:]
+					got := c.read(t, text)
+					if len(got.calls) == 0 || len(got.warnings) > 0 {
+						continue
+					}
+					for _, want := range c.whole.calls {
+						isIt := func(made chain.Call) bool { return made.Name == want.Name }
+						if glued := regexp.MustCompile(`\w` + want.Name + `|` + want.Name + `\w`); !slices.ContainsFunc(got.calls, isIt) && strings.Contains(got.content, want.Name) && !glued.MatchString(got.content) {
+							t.Errorf("%q\ngives %+v without a warning, and no call of %s", text, got, want.Name)
+						}
+					}
+				}
+			}
+		})
+	}
+}
+
 // TestBeginningTwice writes the marker that a turn begins with twice: its calls are read, nothing leaks, and it
 // is said.
 func TestBeginningTwice(t *testing.T) {

@@ -302,6 +302,7 @@ func (m *machine) closeReasoning(literal string) {
 		r.begins = Closed
 		m.text.report.Reasoned = true
 		m.text.out.wasReasoning()
+		m.text.left.forget()
 		m.text.report.warn("reasoning_start_missing")
 	default:
 		m.text.report.warn("reasoning_end_stray")
@@ -359,7 +360,7 @@ func (m *machine) parse(ctx context.Context, e end) bool {
 // givenBack gives out bytes of a region that its parser gave back, behind what it has read.
 func (m *machine) givenBack(r *region, from, to int) {
 	if m.text.void() || r.called && beginsMarkup(m.in.buf[min(from, to):to]) {
-		m.text.report.warn(brokenCall)
+		m.text.report.warn(BrokenCall)
 	}
 	if r.shown {
 		m.text.report.readBy(r.reading.judge.candidate.Name)
@@ -407,7 +408,7 @@ func (m *machine) leave(to int) {
 func (m *machine) decline(ctx context.Context, e end) {
 	r, text := m.region, m.in.buf
 	if m.broken(r, e) {
-		m.text.report.warn(brokenCall)
+		m.text.report.warn(BrokenCall)
 	}
 	n := min(max(r.declined, r.literal), len(text))
 	m.close()

@@ -13,6 +13,7 @@ type writer struct {
 	report  Report
 	block   codeBlock
 	made    made
+	left    leftover
 	noTools bool // the request offers none
 }
 
@@ -23,6 +24,14 @@ func (w *writer) write(kind abi.Kind, text []byte) {
 		return
 	}
 	w.report.Reasoned = w.report.Reasoned || kind == abi.Reasoning
+	w.say(kind, text)
+}
+
+// say gives out text that nothing waits for.
+func (w *writer) say(kind abi.Kind, text []byte) {
+	if kind == abi.Content {
+		w.left.add(text)
+	}
 	w.out.write(kind, text)
 }
 
@@ -35,6 +44,7 @@ func (w *writer) finish() {
 // passed notes content that was given out past write, all of it.
 func (w *writer) passed(text []byte) {
 	w.at.read(text)
+	w.left.add(text)
 	w.out.sides[0].wrote = true
 }
 
@@ -75,6 +85,7 @@ func (w *writer) giveCall(e *abi.Event, parser string) {
 func (w *writer) call(e *abi.Event, parser string) {
 	w.report.note(e, parser)
 	w.block.call()
+	w.left.add([]byte{'\n'})
 	if e.Kind != abi.Repair {
 		w.out.call(e)
 	}

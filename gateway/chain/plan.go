@@ -142,7 +142,7 @@ func (p *Plan) begins(text []byte) bool {
 func longestPrefix(literals []string, text []byte) int {
 	n := 0
 	for _, l := range literals {
-		if len(l) > n && strings.HasPrefix(string(text[:min(len(l), len(text))]), l) {
+		if len(l) > n && len(l) <= len(text) && l[0] == text[0] && string(text[:len(l)]) == l {
 			n = len(l)
 		}
 	}

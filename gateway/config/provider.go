@@ -90,7 +90,7 @@ type Provider struct {
 	// valid and can hardly be meant: a required text is empty, or it is one of two that the
 	// model gives as alternatives. "off" takes it for any other, "report" says so, "refuse"
 	// does with it what OnInvalidCall says. Default: "report".
-	DoubtfulCall string `yaml:"doubtful_call" enum:"off,report,refuse" doc:"A call that is valid and can hardly be meant, since a required text is empty, a call in the text holds the beginning of another one, or the model gives two as alternatives: off lets it pass, report says so, refuse does with it as on_invalid_call says. Default: report."`
+	DoubtfulCall string `yaml:"doubtful_call" enum:"off,report,refuse" doc:"A call that is valid and can hardly be meant, since a required text is empty, a call in the text holds the beginning of another one or of an argument, or the model gives two as alternatives: off lets it pass, report says so, refuse does with it as on_invalid_call says. Default: report."`
 	// ResponseFormat is that of targets that do not set it: how the upstream learns that a
 	// request wants JSON (response_format). "native" (the default of all) sends it as it came,
 	// "prompted" writes it into the prompt, with the schema, for upstreams that do not know it.

@@ -313,6 +313,9 @@ func (s *stage) close() {
 		for _, w := range report.Warnings {
 			s.outcome.Warn(w)
 		}
+		if s.outcome.CallSeen && c.chain.Unread() {
+			s.outcome.Warn(chain.BrokenCall)
+		}
 		c.chain.Close()
 	}
 	s.session.Close()

@@ -21,6 +21,9 @@ func (s *stage) whole(f *wire.Frame, next gateway.Sink) {
 		skim := c.chain.Skim()
 		if !f.Pieces(i, func(piece []byte) bool { skim.Read(piece); return true }) || skim.Nothing() {
 			c.done = true
+			if s.outcome.CallSeen {
+				f.Pieces(i, func(piece []byte) bool { c.chain.See(piece); return true })
+			}
 			continue
 		}
 		s.readWhole(f, i, c)

@@ -92,44 +92,126 @@ func alternative() *repair.Problem {
 		Message: "The calls are alternatives, of which none was chosen.", Hint: "Make the one call that is meant."}
 }
 
-// swallows says that an argument of a call holds the beginning of another one, nil if it does not. A tag that is
-// mistyped or left out ends no value, and what comes behind it is a call that nobody makes. It may as well be a
-// text about calls, which is why it is only doubted.
-func swallows(offered *tools.List, args string) *repair.Problem {
+// swallows says that an argument of a call holds the beginning of another call or argument, or ends with a tag of
+// one, nil if none does. A tag that is mistyped or left out ends no value, and what comes behind it is a call that
+// nobody makes, or an argument that it does not get. It may as well be a text about calls, which is why it is only
+// doubted.
+func swallows(offered *tools.List, name, args string) *repair.Problem {
 	const most = 64                    // tags that are looked at
 	at := strings.IndexByte(args, '<') // in front of a call a value ends
-	for n := 0; at >= 0 && n < most; n++ {
+	if at < 0 {
+		return nil
+	}
+	tool := offered.Find(name)
+	for n := 0; n < most; n++ {
 		next := strings.IndexByte(args[at+1:], '<')
 		if next < 0 {
 			break
 		}
 		at += 1 + next
-		if name := called(offered, args[at:]); name != "" {
-			return &repair.Problem{Class: repair.DoubtfulCall,
-				Message: "Its arguments hold the beginning of a call of the tool " + strconv.Quote(name) + ".",
-				Hint:    "Make each call by itself, and write its tags as they are defined."}
+		if other := called(offered, args[at:]); other != "" {
+			return swallowed("the beginning of a call of the tool " + strconv.Quote(other))
 		}
+		if other := argument(tool, args[at:]); other != "" {
+			return swallowed("the beginning of the argument " + strconv.Quote(other))
+		}
+	}
+	if tag := lastTag(args); tag != "" {
+		return swallowed("the tag " + tag + " at the end of a text")
 	}
 	return nil
 }
 
+func swallowed(what string) *repair.Problem {
+	return &repair.Problem{Class: repair.DoubtfulCall, Message: "Its arguments hold " + what + ".",
+		Hint: "Make each call by itself, and write its tags as they are defined."}
+}
+
+// farName is how far from a tag's beginning a name in it is looked for, in bytes.
+const farName = 64
+
 // called is the tool that a tag of a call in a string of JSON names, or "".
 func called(offered *tools.List, tag string) string {
-	const far = 64 // from the tag's beginning to the name
-	if end := strings.IndexByte(tag[1:], '<'); end >= 0 {
-		tag = tag[:min(1+end+1, len(tag))]
-	}
-	head := tag[:min(far, len(tag))]
-	if !slices.ContainsFunc([]string{"call", "function", "invoke"}, func(word string) bool { return strings.Contains(head, word) }) {
+	if tag = tagOf(tag, "call", "function", "invoke"); tag == "" {
 		return ""
 	}
 	for i := range offered.Tools {
-		name := offered.Tools[i].Name
-		if n := strings.Index(tag, name); n > 0 && n < far && opensName(tag[:n]) && closesName(tag[n+len(name):]) {
+		if name := offered.Tools[i].Name; names(tag, name) {
 			return name
 		}
 	}
 	return ""
+}
+
+// argument is the parameter of a tool that a tag of an argument in a string of JSON names, or "".
+func argument(tool *abi.Tool, tag string) string {
+	if tool == nil {
+		return ""
+	}
+	if tag = tagOf(tag, "parameter", "param", "arg_key", "argument"); tag == "" {
+		return ""
+	}
+	for i := range tool.Params {
+		if name := tool.Params[i].Name; names(tag, name) {
+			return name
+		}
+	}
+	return ""
+}
+
+// tagOf is a tag at the beginning of a text and what is behind it, up to the next one, if it has one of the words
+// near its beginning; else "".
+func tagOf(text string, words ...string) string {
+	if end := strings.IndexByte(text[1:], '<'); end >= 0 {
+		text = text[:1+end+1]
+	}
+	head := text[:min(farName, len(text))]
+	if !slices.ContainsFunc(words, func(word string) bool { return strings.Contains(head, word) }) {
+		return ""
+	}
+	return text
+}
+
+// names reports whether a tag has a name near its beginning.
+func names(tag, name string) bool {
+	n := strings.Index(tag, name)
+	return n > 0 && n < farName && opensName(tag[:n]) && closesName(tag[n+len(name):])
+}
+
+// lastTag is a tag of an argument that a text among the arguments ends with, where it is the only tag in it, or "".
+func lastTag(args string) string {
+	for rest := args; ; {
+		end := strings.Index(rest, `>"`)
+		if end < 0 {
+			return ""
+		}
+		value := lastText(rest[:end+1])
+		rest = rest[end+2:]
+		start := strings.IndexByte(value, '<')
+		if start < 0 {
+			continue
+		}
+		tag := value[start:]
+		words := strings.FieldsFunc(strings.ToLower(tag), func(c rune) bool { return c != '_' && !unicode.IsLetter(c) })
+		if len(tag) <= farName && strings.Count(tag, ">") == 1 && slices.ContainsFunc(words, isArgument) {
+			return tag
+		}
+	}
+}
+
+// lastText is the text of JSON that is open at the end of a part of it.
+func lastText(part string) string {
+	for i := len(part) - 1; i >= 0; i-- {
+		if part[i] == '"' && (i == 0 || part[i-1] != '\\') {
+			return part[i+1:]
+		}
+	}
+	return part
+}
+
+// isArgument reports whether a word of a tag says that it is one of an argument.
+func isArgument(word string) bool {
+	return slices.Contains([]string{"parameter", "param", "arg_key", "arg_value", "argument"}, word)
 }
 
 func opensName(before string) bool {

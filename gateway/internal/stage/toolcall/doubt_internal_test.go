@@ -58,7 +58,7 @@ func anyBlank(value any) bool {
 // TestSwallows holds which arguments are taken for ones with another call in them.
 func TestSwallows(t *testing.T) {
 	t.Parallel()
-	offered := &tools.List{Tools: []abi.Tool{{Name: "search"}, {Name: "get_time"}}}
+	offered := &tools.List{Tools: []abi.Tool{{Name: "search"}, {Name: "get_time"}, {Name: "get_weather", Params: []abi.Param{{Name: "city"}, {Name: "days"}}}}}
 	for text, want := range map[string]bool{
 		`{"days":"2</parameter>\n</func>\n<function=get_time>"}`:                                   true,
 		`{"days":"2</parameter>\n</inoke>\n<invoke name=\"get_time\">"}`:                           true,
@@ -70,11 +70,26 @@ func TestSwallows(t *testing.T) {
 		`{"html":"<a href=\"/search\">search</a><b>search</b>"}`:                                   false,
 		`{"code":"if (a<b) { function=get_time }"}`:                                                false,
 		`{"note":"<function=get_time>"}`:                                                           false,
-		`{"note":"</parameter> <function=get_weather>"}`:                                           false,
+		`{"note":"</parameter> <function=get_news>"}`:                                              false,
 		`{"note":"` + strings.Repeat("<", 1000) + `<function=get_time>"}`:                          false,
-		`{}`: false,
+		// As the argument before it, whose end tag is mistyped.
+		`{"city":"Oslo<arg_value>\n<arg_key>days</arg_key>\n<arg_value>2"}`:                          true,
+		`{"city":"Oslo<close>argument<|sep|><|open|>argument key=\"days\" type=\"number\"<|sep|>2"}`: true,
+		`{"city":"Oslo</arg>\n<parameter=days>\n2"}`:                                                 true,
+		`{"city":"Oslo</｜DSML｜arg>\n<｜DSML｜parameter name=\"days\" string=\"false\">2"}`:             true,
+		`{"city":"Oslo<parameter>","days":2}`:                                                        true,
+		`{"days":2,"city":"Oslo</ARG_VALUE:opensource>"}`:                                            true,
+		`{"city":"Oslo\n<｜DSML｜ parameter>"}`:                                                        true,
+		`{"city":"<b>Oslo</b>"}`:                                                                     false,
+		`{"city":"<plugin><parameter>Oslo</parameter>"}`:                                             false,
+		`{"city":"<p>The days of <param name=\"color\"> are over</p>"}`:                              false,
+		`{"city":"<b class=\"x\">Oslo</parameter>"}`:                                                 false,
+		`{"city":"a > b"}`:            false,
+		`{"city":"-> 5>","days":"<"}`: false,
+		`{"city":"vector<int>"}`:      false,
+		`{}`:                          false,
 	} {
-		if got := swallows(offered, text) != nil; got != want {
+		if got := swallows(offered, "get_weather", text) != nil; got != want {
 			t.Errorf("%s: got %v, want %v", text, got, want)
 		}
 	}

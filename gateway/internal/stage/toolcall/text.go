@@ -121,7 +121,7 @@ func (t *textCall) complete(v *validator, c *choice) bool {
 	_, _, p := repair.JSON(t.args, maxDepth)
 	if p == nil {
 		if args, p = v.settle(t.name, args); p == nil {
-			p = v.doubtful(swallows(v.offered, args))
+			p = v.doubtful(swallows(v.offered, t.name, args))
 		}
 	}
 	if p != nil && v.refuse(t.name, string(t.args), p) {
