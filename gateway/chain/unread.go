@@ -116,15 +116,15 @@ func (l *leftover) inCode(text []byte) bool {
 func isCalled(before, behind []byte) bool {
 	next := chars.SkipSpace(behind)
 	switch {
-	case len(behind) > 0 && !isWord(behind[0]) && behind[0] != '_' && endsInCall(before):
+	case isTagged(before, behind):
 		return true
-	case len(next) == 0, bytes.HasSuffix(before, []byte("response:")): // of a result, which a model makes up at times
+	case len(next) == 0, endsIn(before, "response:"): // of a result, which a model makes up at times
 		return false
 	}
 	head := chars.TrimEnd(bytes.TrimSuffix(before, []byte("functions.")))
 	switch next[0] {
 	case '"', '\'':
-		return endsIn(head, string(next[:1])) && isNamed(chars.TrimEnd(head[:len(head)-1]), next[1:])
+		return isNamed(head, next)
 	case '(':
 		return endsIn(head, "[", ">", "|")
 	case ':': // and the number of a call
@@ -140,13 +140,13 @@ func marks(next, head []byte) bool {
 	return beginsWith(next, "<", "｜", ">", "[", "{", "&lt;", fenceMark) || next[0] == '|' && !endsIn(head, "|")
 }
 
-// endsInCall reports whether a text ends with a tag that begins a call.
-func endsInCall(text []byte) bool {
+// isTagged reports whether a tag that begins a call stands before a name.
+func isTagged(before, behind []byte) bool {
 	const longest = 64
-	if !endsIn(text, ">") {
+	if !endsIn(before, ">") || len(behind) == 0 || isWord(behind[0]) || behind[0] == '_' {
 		return false
 	}
-	tag := text[max(len(text)-longest, 0):]
+	tag := before[max(len(before)-longest, 0):]
 	at := bytes.LastIndexByte(tag, '<')
 	return at >= 0 && tag[at+1] != '/' && bytes.Contains(tag[at:], []byte("tool_call"))
 }
@@ -159,10 +159,14 @@ func endsIn(text []byte, signs ...string) bool {
 	return slices.ContainsFunc(signs, func(s string) bool { return bytes.HasSuffix(text, []byte(s)) })
 }
 
-// isNamed reports whether a name in quotation marks is the value of an attribute, or of a key in an object that
-// holds another, as arguments are.
+// isNamed reports whether a name in quotation marks, with those before and behind it, is the value of an attribute,
+// or of a key in an object that holds another, as arguments are.
 func isNamed(before, behind []byte) bool {
 	const near = 40
+	if !endsIn(before, string(behind[:1])) {
+		return false
+	}
+	before, behind = chars.TrimEnd(before[:len(before)-1]), behind[1:]
 	return endsIn(before, "=") && beginsWith(behind, ">", " ", "<", "&gt;") ||
 		endsIn(before, ":") && bytes.IndexByte(behind[:min(len(behind), near)], '{') >= 0
 }
