@@ -27,16 +27,20 @@ func (m *machine) broken(r *region, e end) bool {
 	if !e.final || e.reason != abi.Stop || !r.ended {
 		return false
 	}
-	return slices.ContainsFunc(m.parsers.offers.all(), func(t abi.Tool) bool {
-		forms := [...]string{`"` + t.Name + `"`, `'` + t.Name + `'`, t.Name + "(", t.Name + "{", t.Name + " {"}
-		return slices.ContainsFunc(forms[:], func(form string) bool { return bytes.Contains(m.in.buf, []byte(form)) })
-	})
+	return m.offered(func(name string) []string { return []string{`"` + name + `"`, `'` + name + `'`, name + "(", name + "{", name + " {"} })
 }
 
-// breaksOff reports whether the output has ended in a marker that no parser could decide about. Alone it may be
-// a word, but for one behind calls.
+// breaksOff reports whether the output has ended in a marker, or behind it, and no parser could decide about it. Alone
+// it may be a word, but for one behind calls or in front of a tool's name.
 func (m *machine) breaksOff(k *meaning, e end) bool {
-	return e.final && m.text.report.Calls > 0 && k != nil && !k.endToken
+	return e.final && k != nil && !k.endToken && (m.text.report.Calls > 0 || m.offered(func(name string) []string { return []string{name} }))
+}
+
+// offered reports whether the text that waits has the name of a tool in one of the forms.
+func (m *machine) offered(forms func(name string) []string) bool {
+	return slices.ContainsFunc(m.parsers.offers.all(), func(t abi.Tool) bool {
+		return t.Name != "" && slices.ContainsFunc(forms(t.Name), func(form string) bool { return bytes.Contains(m.in.buf, []byte(form)) })
+	})
 }
 
 // beginsMarkup reports whether text that a parser gave back behind calls begins with more than words: with
