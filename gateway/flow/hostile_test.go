@@ -2,6 +2,7 @@ package flow_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -93,6 +94,24 @@ func TestOddStreams(t *testing.T) {
 				t.Errorf("%v\ngot\n%s\nwant\n%s", err, withoutIDs(out), want)
 			}
 		})
+	}
+}
+
+// TestTextBesideNativeCalls holds that a call which an upstream has left in the text is said, where it has made
+// others itself, and that a text about them is not one.
+func TestTextBesideNativeCalls(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string][]string{
+		`TOOL_CALLS]get_time[ARGS]{}`: {"broken_call"}, "First get_time, as `get_time()`.": nil,
+	} {
+		stream := &scripted{blocks: []string{block(0, `"delta":{"content":"`+text+`"}`), nativeCall(0), block(0, `"delta":{},"finish_reason":"tool_calls"`), done}}
+		whole := &scripted{whole: true, blocks: []string{`{"choices":[{"index":0,"message":{"content":"` + text +
+			`","tool_calls":[{"id":"n0","type":"function","function":{"name":"get_time","arguments":"{}"}}]},"finish_reason":"tool_calls"}]}`}}
+		for _, s := range []*scripted{stream, whole} {
+			if _, resp, err := exchange(t, s, repair, request); err != nil || !slices.Equal(resp.Summary.Warnings, want) {
+				t.Errorf("%q, whole %t: got the warnings %q and error %v, want %q", text, s.whole, resp.Summary.Warnings, err, want)
+			}
+		}
 	}
 }
 
