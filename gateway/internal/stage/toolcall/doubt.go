@@ -2,6 +2,7 @@ package toolcall
 
 import (
 	"encoding/json"
+	"iter"
 	"slices"
 	"strconv"
 	"strings"
@@ -39,20 +40,10 @@ func doubts(offered *tools.List, name, args string) *repair.Problem {
 
 // hasBlank reports whether a string of JSON may be nothing but white space: whether one begins like that. Most calls
 // have none, and are not read any further.
-func hasBlank(text string) bool {
-	for i := 0; i < len(text); i++ {
-		if text[i] != '"' {
-			continue
-		}
-		i++
-		if first, _ := utf8.DecodeRuneInString(text[i:]); first == '"' || first == '\\' || unicode.IsSpace(first) {
+func hasBlank(json string) bool {
+	for text := range texts(json) {
+		if first, _ := utf8.DecodeRuneInString(text); text == "" || first == '\\' || unicode.IsSpace(first) {
 			return true
-		}
-		for i < len(text) && text[i] != '"' {
-			if text[i] == '\\' {
-				i++
-			}
-			i++
 		}
 	}
 	return false
@@ -92,8 +83,8 @@ func alternative() *repair.Problem {
 		Message: "The calls are alternatives, of which none was chosen.", Hint: "Make the one call that is meant."}
 }
 
-// swallows says that an argument of a call holds the beginning of another call or argument, or ends with a tag of
-// one, nil if none does. A tag that is mistyped or left out ends no value, and what comes behind it is a call that
+// swallows says that an argument of a call holds the beginning of another call or argument, or a tag of
+// one by itself, nil if none does. A tag that is mistyped or left out ends no value, and what comes behind it is a call that
 // nobody makes, or an argument that it does not get. It may as well be a text about calls, which is why it is only
 // doubted.
 func swallows(offered *tools.List, name, args string) *repair.Problem {
@@ -116,8 +107,8 @@ func swallows(offered *tools.List, name, args string) *repair.Problem {
 			return swallowed("the beginning of the argument " + strconv.Quote(other))
 		}
 	}
-	if tag := lastTag(args); tag != "" {
-		return swallowed("the tag " + tag + " at the end of a text")
+	if tag := loneTag(args); tag != "" {
+		return swallowed("the tag " + tag)
 	}
 	return nil
 }
@@ -178,35 +169,41 @@ func names(tag, name string) bool {
 	return n > 0 && n < farName && opensName(tag[:n]) && closesName(tag[n+len(name):])
 }
 
-// lastTag is a tag of an argument that a text among the arguments ends with, where it is the only tag in it, or "".
-func lastTag(args string) string {
-	for rest := args; ; {
-		end := strings.Index(rest, `>"`)
-		if end < 0 {
-			return ""
-		}
-		value := lastText(rest[:end+1])
-		rest = rest[end+2:]
-		start := strings.IndexByte(value, '<')
-		if start < 0 {
+// loneTag is a tag of an argument that is the only tag in a text among the arguments, or "".
+func loneTag(args string) string {
+	for text := range texts(args) {
+		start := strings.IndexByte(text, '<')
+		if start < 0 || strings.LastIndexByte(text, '<') > start {
 			continue
 		}
-		tag := value[start:]
+		tag := text[start : start+1+strings.IndexByte(text[start:], '>')]
 		words := strings.FieldsFunc(strings.ToLower(tag), func(c rune) bool { return c != '_' && !unicode.IsLetter(c) })
-		if len(tag) <= farName && strings.Count(tag, ">") == 1 && slices.ContainsFunc(words, isArgument) {
+		if len(tag) <= farName && slices.ContainsFunc(words, isArgument) {
 			return tag
 		}
 	}
+	return ""
 }
 
-// lastText is the text of JSON that is open at the end of a part of it.
-func lastText(part string) string {
-	for i := len(part) - 1; i >= 0; i-- {
-		if part[i] == '"' && (i == 0 || part[i-1] != '\\') {
-			return part[i+1:]
+// texts are the strings of JSON, as they are written.
+func texts(json string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for at := strings.IndexByte(json, '"'); at >= 0; at = strings.IndexByte(json, '"') {
+			json = json[at+1:]
+			end := 0
+			for end < len(json) && json[end] != '"' {
+				if json[end] == '\\' {
+					end++
+				}
+				end++
+			}
+			end = min(end, len(json))
+			if json == "" || !yield(json[:end]) || end == len(json) {
+				return
+			}
+			json = json[end+1:]
 		}
 	}
-	return part
 }
 
 // isArgument reports whether a word of a tag says that it is one of an argument.

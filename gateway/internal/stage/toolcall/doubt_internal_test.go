@@ -84,10 +84,13 @@ func TestSwallows(t *testing.T) {
 		`{"city":"<plugin><parameter>Oslo</parameter>"}`:                                             false,
 		`{"city":"<p>The days of <param name=\"color\"> are over</p>"}`:                              false,
 		`{"city":"<b class=\"x\">Oslo</parameter>"}`:                                                 false,
-		`{"city":"a > b"}`:            false,
-		`{"city":"-> 5>","days":"<"}`: false,
-		`{"city":"vector<int>"}`:      false,
-		`{}`:                          false,
+		`{"city":"[<arg_value>Oslo","days":2}`:                                                       true,
+		`{"city":"see <parameter> of Oslo"}`:                                                         true,
+		`{"city":"a <b","note":"<`:                                                                   false,
+		`{"city":"a > b"}`:                                                                           false,
+		`{"city":"-> 5>","days":"<"}`:                                                                false,
+		`{"city":"vector<int>"}`:                                                                     false,
+		`{}`:                                                                                         false,
 	} {
 		if got := swallows(offered, "get_weather", text) != nil; got != want {
 			t.Errorf("%s: got %v, want %v", text, got, want)
