@@ -47,6 +47,9 @@ func (s *serveCmd) Run(e *env) error {
 	stdlog.SetOutput(standardLog{log})
 	redis.LogTo(log)
 	warnOfVariables(log)
+	if s.Config == "" {
+		warnOfFile(log)
+	}
 	sys, err := wire(e.ctx, cfg, log)
 	if err != nil {
 		return unwired(err)
@@ -66,6 +69,15 @@ func (s *serveCmd) Run(e *env) error {
 		return usageError{s.inFlags(err)}
 	}
 	return err
+}
+
+// warnOfFile says that a configuration which is here is not read: none is, unless it is named.
+func warnOfFile(log *slog.Logger) {
+	for _, name := range []string{"callgate.yaml", "callgate.yml"} {
+		if _, err := os.Stat(name); err == nil {
+			log.Warn("a configuration that is here is not read, as none was named", "file", name, "to_read_it", "callgate serve -c "+name)
+		}
+	}
 }
 
 // unwired is the error of a configuration that does not work. Nothing is wrong with the file if its
@@ -136,7 +148,7 @@ func listen(ctx context.Context, cfg *config.Config, log *slog.Logger) (l listen
 	case cfg.AdminGiven():
 		return l, errors.Join(cannotListen(cfg.Admin.Listen, "admin.listen", err), l.api.Close())
 	default:
-		log.Warn("no metrics and no admin API: the default address is taken; set admin.listen", "address", cfg.Admin.Listen, "error", err)
+		log.Warn("no metrics and no admin API: the default address is taken; set admin.listen (--admin)", "address", cfg.Admin.Listen, "error", err)
 		l.admin = nil
 	}
 	return l, nil
@@ -288,7 +300,10 @@ func (s *serveCmd) configuration() (*config.Config, error) {
 	if s.Upstream != "" {
 		cfg.AddUpstream("upstream", config.Upstream{URL: s.Upstream, Parser: s.Parser, Tools: s.Tools, RawTextOf: s.RawToolText})
 	}
-	return cfg, s.inFlags(cfg.Validate())
+	if err := cfg.Validate(); err != nil {
+		return cfg, s.inFlags(err)
+	}
+	return cfg, s.inFlags(cfg.CheckCircle())
 }
 
 // alone refuses flags that say how --upstream is, where there is none.
