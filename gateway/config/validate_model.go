@@ -53,8 +53,8 @@ func checkTarget(r *report, p path, t Target, providers []string) {
 	}
 }
 
-// addProvider says what to write for a provider that is missing. The demo, which a gateway without a file
-// has, is among them.
+// addProvider says what to write for a provider that is missing. The demo, which a gateway has with no
+// configuration file, is among them.
 func addProvider(name string, providers []string) string {
 	switch {
 	case name == "demo":
