@@ -131,3 +131,38 @@ func TestPort(t *testing.T) {
 		}
 	}
 }
+
+// TestGreetingOfKeys holds that who may not ask without a key is not told to try it without one.
+func TestGreetingOfKeys(t *testing.T) {
+	t.Parallel()
+	for name, config := range map[string]string{
+		"keys":         "keys: [{name: a, hash: \"" + hashOf("cg-a") + "\"}]\n",
+		"require_keys": "require_keys: true\nstore: {kind: sqlite, path: " + filepath.Join(t.TempDir(), "s.db") + "}\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			g := serve(t, "providers: {demo: {type: demo}}\n"+config)
+			if got := g.chat(prompt("demo/hermes", "hi", false)); got.status != http.StatusUnauthorized {
+				t.Errorf("got status %d without a key, want 401", got.status)
+			}
+			if said := g.stdout.String(); strings.Contains(said, "Try it") {
+				t.Errorf("the greeting shows a request that is refused:\n%s", said)
+			}
+		})
+	}
+}
+
+// TestReachedAt holds that the greeting names an address that can be asked, also where the gateway
+// listens on all.
+func TestReachedAt(t *testing.T) {
+	t.Parallel()
+	for listener, want := range map[string]string{
+		"127.0.0.1:8080": "127.0.0.1:8080", "10.0.0.7:8080": "10.0.0.7:8080", "[::1]:8080": "[::1]:8080",
+		"[::]:8080": "127.0.0.1:8080", "0.0.0.0:8080": "127.0.0.1:8080",
+	} {
+		addr, elsewhere := reachedAt(listener)
+		if addr != want || (elsewhere != "") != (want != listener) {
+			t.Errorf("%s: got %s%s, want %s", listener, addr, elsewhere, want)
+		}
+	}
+}

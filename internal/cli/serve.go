@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/netip"
 	"os"
 	"slices"
 	"strings"
@@ -357,13 +358,14 @@ func (s *serveCmd) inFlags(err error) error {
 
 // greet says where the gateway is and how to try it.
 func greet(e *env, l listeners, cfg *config.Config) {
-	addr := l.api.Addr().String()
-	fmt.Fprintf(e.stdout, "callgate listens on http://%s (set your app's base URL to http://%s/v1)\n", addr, addr)
+	addr, elsewhere := reachedAt(l.api.Addr().String())
+	fmt.Fprintf(e.stdout, "callgate listens on http://%s (set your app's base URL to http://%s/v1%s)\n", addr, addr, elsewhere)
 	if l.admin != nil {
-		fmt.Fprintf(e.stdout, "metrics and circuit breakers: http://%s/metrics, http://%[1]s/admin/breakers\n", l.admin.Addr())
-		fmt.Fprintf(e.stdout, "the operator's page and a playground for parsers, in a browser: http://%s/ui\n", l.admin.Addr())
+		admin, _ := reachedAt(l.admin.Addr().String())
+		fmt.Fprintf(e.stdout, "metrics and circuit breakers: http://%s/metrics, http://%[1]s/admin/breakers\n", admin)
+		fmt.Fprintf(e.stdout, "the operator's page and a playground for parsers, in a browser: http://%s/ui\n", admin)
 	}
-	if cfg.Providers["demo"].Type != "demo" || len(cfg.Keys) > 0 {
+	if cfg.Providers["demo"].Type != "demo" || len(cfg.Keys) > 0 || cfg.RequireKeys {
 		return
 	}
 	fmt.Fprintf(e.stdout, `
@@ -376,6 +378,16 @@ Add "stream": true to see it streamed.
 	if len(cfg.Providers) == 1 {
 		fmt.Fprintln(e.stdout, "The demo is the only provider: for others set a vendor's key (OPENAI_API_KEY, ANTHROPIC_API_KEY …), --upstream URL or -c FILE.")
 	}
+}
+
+// reachedAt is where this machine reaches a listener, and what to say of others: who listens on all
+// addresses is asked at none of that name.
+func reachedAt(listener string) (addr, elsewhere string) {
+	at, err := netip.ParseAddrPort(listener)
+	if err != nil || !at.Addr().IsUnspecified() {
+		return listener, ""
+	}
+	return netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), at.Port()).String(), "; on other machines with the name of this one"
 }
 
 // tryBody is the request that the greeting and the documents show.
