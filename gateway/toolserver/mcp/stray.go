@@ -22,27 +22,26 @@ func (s *stray) see(b []byte) {
 	defer s.mu.Unlock()
 	for len(b) > 0 && !s.whole {
 		if s.inside {
-			i := bytes.IndexByte(b, '\n')
-			if i < 0 {
-				return
-			}
-			s.inside, b = false, b[i+1:]
+			_, rest, ended := bytes.Cut(b, []byte("\n"))
+			s.inside, b = !ended, rest
 			continue
 		}
-		c := b[0]
+		s.add(b[0])
 		b = b[1:]
-		space := c == ' ' || c == '\t' || c == '\r'
-		switch {
-		case string(s.kept) == "[" && space: // a list, or a line such as "[info] …"
-		case c == '{' && (len(s.kept) == 0 || string(s.kept) == "["):
-			s.inside, s.kept = true, nil
-		case len(s.kept) > 0 && (c == '\n' || len(s.kept) == keptStray):
-			s.whole = true
-		case len(s.kept) > 0:
-			s.kept = append(s.kept, c)
-		case !space && c != '\n':
-			s.kept = append(s.kept, c)
-		}
+	}
+}
+
+// add takes the next byte of a line that is not known to be a message.
+func (s *stray) add(c byte) {
+	begins := len(s.kept) == 0 || string(s.kept) == "[" // of a list, or of a line such as "[info] …"
+	switch {
+	case begins && c == '{':
+		s.inside, s.kept = true, nil
+	case begins && (c == ' ' || c == '\t' || c == '\r'), len(s.kept) == 0 && c == '\n':
+	case c == '\n' || len(s.kept) == keptStray:
+		s.whole = true
+	default:
+		s.kept = append(s.kept, c)
 	}
 }
 
