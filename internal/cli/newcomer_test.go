@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -164,5 +165,27 @@ func TestReachedAt(t *testing.T) {
 		if addr != want || (elsewhere != "") != (want != listener) {
 			t.Errorf("%s: got %s%s, want %s", listener, addr, elsewhere, want)
 		}
+	}
+}
+
+// TestInspectedPin holds that plugin inspect prints a file's hash in the form that plugins.pins takes.
+func TestInspectedPin(t *testing.T) {
+	t.Parallel()
+	wasm, err := builtin.Wasm(builtin.Template)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "mine.wasm")
+	if err := os.WriteFile(file, wasm, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, stdout, stderr := command(t, "", "plugin", "inspect", file)
+	pin := regexp.MustCompile(`sha256:[0-9a-f]{64}`).FindString(stdout)
+	if pin == "" {
+		t.Fatalf("got no pin from inspect: %s%s", stdout, stderr)
+	}
+	config := fmt.Sprintf("plugins: {dir: %s, require: pin, pins: {mine.wasm: %q}}\n", filepath.Dir(file), pin)
+	if status, _, stderr := command(t, "", "check", configFile(t, config)); status != 0 {
+		t.Errorf("got status %d with the pin that was printed: %s", status, stderr)
 	}
 }
