@@ -61,14 +61,14 @@ $(WASM): $(GUEST)
 run: build ## serve on 127.0.0.1:8080 with the demo upstream, no key needed
 	@./bin/callgate serve
 
-# MODEL=openai/gpt-5-mini asks a real model, with the key of its provider in the environment.
-# EXAMPLEFLAGS: -app, -tools, -gateway and -admin set other addresses.
 picture: build ## draw docs/demo.svg from what callgate demo prints
 	@bin/callgate demo > bin/demo.txt && go run ./internal/picture callgate demo < bin/demo.txt > docs/demo.svg
 
 docs: ## write the documents as a static site with search to site/, which any web server serves
 	@cd internal/site && go run . -from ../.. -to ../../site
 
+# MODEL=openai/gpt-5-mini asks a real model, with the key of its provider in the environment.
+# EXAMPLEFLAGS: -app, -tools, -gateway and -admin set other addresses.
 example: build ## make radio ads on http://127.0.0.1:8090: an app, its tools and the gateway, no key needed
 	@cd examples/adstudio && go build -o ../../bin/adstudio . && exec ../../bin/adstudio up -data ../../bin/adstudio-data $(EXAMPLEFLAGS)
 

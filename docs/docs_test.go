@@ -779,6 +779,8 @@ func TestMetrics(t *testing.T) {
 var (
 	// codeSet is the code of an error, where it is made and in the table of kinds.
 	codeSet = regexp.MustCompile(`(?m)\bCode(?:: +| = )"([a-z_]+)"|^\t[A-Z]\w+: +\{http\.Status\w+, [\w"]+, "([a-z_]+)"|^\t[A-Z]\w+: +\{499, \w+, "([a-z_]+)"`)
+	// thingSet is what an operator has named and is not there, whose code ends in _not_found.
+	thingSet = regexp.MustCompile(`\bnotThere\("([a-z]+)"`)
 	// headerSet is a header of ours.
 	headerSet = regexp.MustCompile(`"(?i:x-callgate)((?:-\w+)+)"`)
 )
@@ -794,7 +796,7 @@ func TestReference(t *testing.T) {
 	t.Parallel()
 	tr := readTree(t)
 	page := tr.texts["docs/reference.md"]
-	codes, headers := 0, 0
+	codes, things, headers := 0, 0, 0
 	for name := range tr.files {
 		if strings.HasSuffix(name, "_test.go") || !strings.HasPrefix(name, "gateway/") && !strings.HasPrefix(name, "internal/cli/") || strings.Contains(name, "/consoletest/") {
 			continue
@@ -809,6 +811,12 @@ func TestReference(t *testing.T) {
 			}
 			codes++
 		}
+		for _, m := range thingSet.FindAllSubmatch(text, -1) {
+			if code := string(m[1]) + "_not_found"; !strings.Contains(page, "`"+code+"`") {
+				t.Errorf("%s: docs/reference.md lacks the error %s", name, code)
+			}
+			things++
+		}
 		for _, m := range headerSet.FindAllSubmatch(text, -1) {
 			end := strings.ToLower(string(m[1]))
 			if !strings.Contains(page, end+"`") && !slices.Contains(noHeaders, end) {
@@ -817,8 +825,8 @@ func TestReference(t *testing.T) {
 			headers++
 		}
 	}
-	if codes < 40 || headers < 30 {
-		t.Errorf("got %d codes and %d headers, want more: are they found?", codes, headers)
+	if codes < 40 || things < 5 || headers < 30 {
+		t.Errorf("got %d codes, %d things and %d headers, want more: are they found?", codes, things, headers)
 	}
 }
 

@@ -106,6 +106,8 @@ func (d *decoder) fits(p path, n *yamldoc.Node, t reflect.Type, f field) bool {
 	switch {
 	case n.Kind == yamldoc.List || n.Kind == yamldoc.Map, !isText && n.Kind == yamldoc.Bool && typeName(t) != "true or false":
 		d.mismatch(p, n, t, f)
+	case isText && n.Kind != yamldoc.Text && len(f.enum) > 0: // true in quotes is no word of them either
+		d.r.add(p, "expected a word, got %s%s", got(n, t), d.r.suggest(p, "", "words", f.enum))
 	case isText && n.Kind != yamldoc.Text:
 		d.r.add(p, "expected text, got %s; put it in quotes if it is meant, or write for example %s", got(n, t), example(f))
 	default:

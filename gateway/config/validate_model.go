@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"github.com/callgate/callgate/gateway/internal/yamldoc"
 )
 
 func (c *Config) checkModels(r *report) {
@@ -47,8 +49,20 @@ func checkTarget(r *report, p path, t Target, providers []string) {
 	at := p.Key("provider")
 	_, found := slices.BinarySearch(providers, t.Provider)
 	if !found && t.Provider != "" && !r.bad["providers"] {
-		r.add(at, "there is no provider %s%s", r.src.show(at, t.Provider), r.suggest(at, t.Provider, "providers", providers))
+		r.add(at, "there is no provider %s%s%s", r.src.show(at, t.Provider), r.suggest(at, t.Provider, "providers", providers), addProvider(t.Provider, providers))
 	}
+}
+
+// addProvider says what to write for a provider that is missing. The demo, which a gateway has with no
+// configuration file, is among them.
+func addProvider(name string, providers []string) string {
+	switch {
+	case name == "demo":
+		return "; add it: providers: {demo: {type: demo}}"
+	case len(providers) == 0:
+		return "; add one: providers: {local: {type: openai, base_url: http://127.0.0.1:8000/v1}}"
+	}
+	return ""
 }
 
 // checkParsers checks the form of names; [Config.CheckParsers] checks that they
@@ -145,8 +159,16 @@ func (c *Config) CheckParsers(known []string) error {
 				continue
 			}
 			at := parserPath(p.Key("parser"), own.Parser, i)
-			r.add(at, "there is no parser %s%s", r.src.show(at, name), r.suggest(at, name, "parsers", names))
+			r.add(at, "there is no parser %s%s%s", r.src.show(at, name), r.suggest(at, name, "parsers", names), c.ofPlugin(name, names))
 		}
 	})
 	return r.err()
+}
+
+// ofPlugin says where a parser's file must be that is not like any of those that are there.
+func (c *Config) ofPlugin(name string, known []string) string {
+	if c.Plugins.Dir == "" || yamldoc.Nearest(name, known) != "" {
+		return ""
+	}
+	return "; a plugin's file is looked for in " + yamldoc.Quote(c.Plugins.Dir) + " (plugins.dir), seen from where the gateway runs"
 }

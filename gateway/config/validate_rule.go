@@ -173,6 +173,6 @@ func checkLanguages(r *report, p path, words Words) {
 			r.add(at, "%s is not a language of ISO 639-1; write %s", r.src.show(at, word), base)
 			continue
 		}
-		r.add(at, "%s is not a language that can be told%s", r.src.show(at, word), r.suggest(at, word, "languages", codes))
+		r.add(at, "%s is not a language of ISO 639-1 that can be told%s", r.src.show(at, word), r.suggest(at, word, "languages", codes))
 	}
 }

@@ -83,7 +83,7 @@ func New(o Options) (*Gateway, error) {
 	g.caches.salt, g.caches.notesPrompts = o.CacheSalt, o.Prompts
 	g.caches.affinity = routing.NewAffinity(o.routing(), wants, idle, o.CacheSalt, g.caches.index)
 	g.engine = attempt.New(engine)
-	g.models = models{table: g.table, engine: g.engine, direct: o.Direct, unlisted: o.Unlisted, others: o.Routes[gateway.AnyModel]}
+	g.models = models{table: g.table, engine: g.engine, direct: o.Direct, unlisted: o.Unlisted, others: o.Routes[gateway.AnyModel], hint: o.NoModelHint}
 	g.sharing = newSharing(&o)
 	first := o.Previous == nil
 	g.shared = newShared(&o)

@@ -18,6 +18,7 @@ type models struct {
 	direct   map[string]gateway.Target // by the provider in front of the model's name
 	unlisted []string                  // providers that are left out of the list
 	others   []gateway.Target          // where all other names lead
+	hint     string                    // for a name that leads nowhere
 }
 
 // list are the names, sorted. See [Gateway.Models].
@@ -73,7 +74,7 @@ func (m *models) missing(model string) error {
 			return routing.OnlyProvider(model, prefix, m.examples(ended, t.Provider))
 		}
 	}
-	return routing.NoModel(model, m.list(ended))
+	return routing.NoModel(model, m.list(ended), m.hint)
 }
 
 // examples are the first models of a provider, in its own order, which begins with the plainest.

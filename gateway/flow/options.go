@@ -35,6 +35,8 @@ type Options struct {
 	Direct map[string]gateway.Target
 	// Unlisted are providers whose models are there, and are not among [Gateway.Models].
 	Unlisted []string
+	// NoModelHint is told a client that asks for a model which is not there, and not like any.
+	NoModelHint string
 	// RoutePolicies say what is watched over in the requests of a route, by its name;
 	// one that is missing has RoutePolicy.
 	RoutePolicies map[string]RoutePolicy

@@ -90,13 +90,13 @@ func (a *access) enter(c echo.Context, req *gateway.Request) error {
 	if err := readRetryHeaders(&req.Wishes, h); err != nil {
 		return err
 	}
-	hops := countHops(h)
-	if hops >= maxHops {
-		return looped(hops)
+	hops, err := hopsOf(h)
+	if err != nil {
+		return err
 	}
 	req.ID, req.From.Tenant, req.From.Client = requestID(c), tenantOf(c), clientOf(c)
 	req.From.Header, req.Wishes.Arm, req.Wishes.Tools = headers.Kept(h), h.Get(armHeader), h.Get(toolsHeader)
-	addHop(req.From.Header, hops)
+	req.From.Header["Via"] = headers.Via(hops)
 	rec := recordOf(c)
 	rec.model, rec.stream = req.Model, req.Stream
 	if req.Model == "" { // a path that goes to a provider whole

@@ -8,6 +8,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/callgate/callgate/gateway"
+	"github.com/callgate/callgate/gateway/headers"
 	"github.com/callgate/callgate/gateway/protocol/messages"
 )
 
@@ -26,8 +27,22 @@ type models struct{ gateway Chatter }
 
 // route adds the paths.
 func (m models) route(to *echo.Echo, a *access) {
-	to.GET("/v1/models", m.list, a.middleware(anyForm)...)
-	to.GET("/v1/models/*", m.show, a.middleware(anyForm)...)
+	to.GET("/v1/models", counted(m.list), a.middleware(anyForm)...)
+	to.GET("/v1/models/*", counted(m.show), a.middleware(anyForm)...)
+}
+
+// counted notes how many gateways the request has passed: upstreams are asked for their models, and one
+// of them may be this gateway.
+func counted(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		r := c.Request()
+		hops, err := hopsOf(r.Header)
+		if err != nil {
+			return err
+		}
+		c.SetRequest(r.WithContext(headers.WithHops(r.Context(), hops)))
+		return next(c)
+	}
 }
 
 // allowed are those that the client may ask for.

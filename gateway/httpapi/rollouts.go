@@ -42,5 +42,5 @@ func (set setArm) answer(c echo.Context, stop bool) error {
 	case what == "arm":
 		return notThere("arm", arm, names, rolloutsPath)
 	}
-	return notThere(what, name, names, rolloutsPath)
+	return notThere("rollout", name, names, rolloutsPath)
 }

@@ -37,7 +37,7 @@ func readPrices(cfg *config.Config) (*accounts.Prices, error) {
 func readPriceFile(name string) (*accounts.Prices, error) {
 	data, err := plainfile.Read(name, accounts.MaxFile)
 	if err != nil {
-		return nil, fmt.Errorf("prices: %w", err)
+		return nil, fmt.Errorf("prices: %w", named(name, err))
 	}
 	return accounts.ParsePrices(name, data)
 }

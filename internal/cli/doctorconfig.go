@@ -83,6 +83,8 @@ func (d *doctorCmd) configuration(ctx context.Context, e *env) error {
 	x.prices()
 	if err := tryConfig(e, cfg); err != nil {
 		x.wrong("configuration", err, "callgate check says the same, and serve would not start")
+	} else if err := cfg.CheckCircle(); err != nil {
+		x.wrong("configuration", err, "serve would not start, unless --listen names another address")
 	}
 	x.machine()
 	if x.bad {

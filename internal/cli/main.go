@@ -117,8 +117,11 @@ func mistake(err error) string {
 	return strings.Trim(said, "[]") + " is one of " + strings.Join(all, ", ") + ", not " + got
 }
 
-// misplaced says where a file belongs that stands where the command takes no argument.
+// misplaced says where a file belongs that stands where the command takes no argument, and where a port does.
 func misplaced(err error, path string) string {
+	if strings.HasPrefix(err.Error(), "unknown flag --port") && path == "callgate serve" {
+		return ": the port is part of the address; write --listen 127.0.0.1:8090, with your port"
+	}
 	file, ok := strings.CutPrefix(err.Error(), "unexpected argument ")
 	if ok && path == "callgate parse" {
 		return ": text is read from standard input; write callgate parse < " + file

@@ -2,8 +2,10 @@ package cli
 
 import (
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 )
 
@@ -50,5 +52,52 @@ func TestModelByNameOfKey(t *testing.T) {
 		if got := g.get("/v1/models/"+id, bearer("cg-a")...); got.status != status {
 			t.Errorf("%s: got status %d and %s, want %d", id, got.status, got.body, status)
 		}
+	}
+}
+
+// TestModelsLoop holds that a list of models ends where a base_url leads back to the gateway: it passes
+// five gateways, as any request does, and no more.
+func TestModelsLoop(t *testing.T) {
+	t.Parallel()
+	for kind, path := range map[string]string{"openai": "/v1", "anthropic": ""} {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			var addr atomic.Pointer[string]
+			var asked atomic.Int64
+			back := upstream(t, func(w http.ResponseWriter, r received) {
+				if asked.Add(1) > 20 { // the circle has shown itself
+					w.WriteHeader(http.StatusLoopDetected)
+					return
+				}
+				out, err := http.NewRequestWithContext(r.Context(), http.MethodGet, "http://"+*addr.Load()+r.URL.Path, http.NoBody)
+				if err != nil {
+					panic(err)
+				}
+				out.Header = r.Header.Clone()
+				resp, err := http.DefaultClient.Do(out)
+				if err != nil {
+					panic(http.ErrAbortHandler)
+				}
+				defer resp.Body.Close()
+				w.Header().Set("content-type", resp.Header.Get("content-type"))
+				w.WriteHeader(resp.StatusCode)
+				io.Copy(w, resp.Body)
+			})
+			g := serve(t, fmt.Sprintf("providers: {up: {type: %s, base_url: %q, api_key: k}}\nmodels: {mine: {targets: [{provider: up}]}}\n",
+				kind, strings.TrimSuffix(back, "/v1")+path))
+			addr.Store(&g.addr)
+			for path, status := range map[string]int{"/v1/models": http.StatusOK, "/v1/models/none": http.StatusNotFound} {
+				asked.Store(0)
+				if got := g.get(path); got.status != status {
+					t.Errorf("%s: got status %d, %s, want %d", path, got.status, got.body, status)
+				}
+				if n := asked.Load(); n != 5 {
+					t.Errorf("%s went round %d times, want 5", path, n)
+				}
+			}
+			if log := g.stderr.String(); !strings.Contains(log, "leads back to one of them") {
+				t.Errorf("the log does not say that a base_url leads back:\n%s", log)
+			}
+		})
 	}
 }

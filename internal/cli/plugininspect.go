@@ -101,7 +101,7 @@ func (in *inspection) print(out io.Writer) error {
 	} else {
 		line("loads", "no: %s", in.Why)
 	}
-	line("size", "%d bytes, sha256 %s", in.Size, in.SHA256)
+	line("size", "%d bytes, sha256:%s", in.Size, in.SHA256)
 	line("ABI", "%s", map[bool]string{true: fmt.Sprint(in.ABI), false: "none"}[in.ABI > 0])
 	if in.MinPages > 0 || in.Loads {
 		most := "what the gateway allows"

@@ -40,6 +40,9 @@ func (p *pluginTestCmd) Run(e *env) error {
 	if err != nil {
 		return usageError{fmt.Errorf("plugin test: %w", err)}
 	}
+	if p.Cases != "" && !hasCases(report) {
+		return usageError{fmt.Errorf("--cases: there is no .case file in %q, nor in a folder of a parser's name in it", p.Cases)}
+	}
 	if p.JSON {
 		err = printJSON(e.stdout, report)
 	} else {
@@ -49,6 +52,20 @@ func (p *pluginTestCmd) Run(e *env) error {
 		return errFailed
 	}
 	return err
+}
+
+// hasCases reports whether a case was read, or the plugin did not get so far.
+func hasCases(r *trial.Report) bool {
+	looked := false
+	for _, c := range r.Checks {
+		if c.Name == "cases" {
+			looked = true
+			if c.Tried > 0 {
+				return true
+			}
+		}
+	}
+	return !looked
 }
 
 // trialConfig reads a plugin, or builds it, and finds its cases.

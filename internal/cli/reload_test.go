@@ -146,7 +146,7 @@ func TestReload(t *testing.T) {
 		{"unset variable", file(two.url, "cache_salt: ${CALLGATE_TEST_UNSET}\n", bob), "CALLGATE_TEST_UNSET is not set"},
 		{"no such parser", strings.Replace(third, "provider: up, ", "provider: up, parser: nope, ", 1), `there is no parser "nope"`},
 		{"no such provider", strings.Replace(third, "provider: up, ", "provider: down, ", 1), "down"},
-		{"no such prices", third + "prices: /nowhere/prices.yaml\n", "prices: stat /nowhere/prices.yaml"},
+		{"no such prices", third + "prices: /nowhere/prices.yaml\n", "prices: there is no file \"/nowhere/prices.yaml\""},
 		{"no such template", third + "parsers: {mine: {response_template: /nowhere/template.json}}\n", "parsers.mine.response_template"},
 		{"settings that make no format", third + "parsers: {mine: {start: \"<\", end: \">\", body: name_json, separator: \"\"}}\n", "parsers.mine"},
 		{"Redis away, and an answer cache in it", third + "redis: {url: \"redis://127.0.0.1:6379\"}\ncache_salt: x\ndefaults: {answer_cache: redis}\n", "can be changed by a restart only"},

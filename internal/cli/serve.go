@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/netip"
 	"os"
 	"slices"
 	"strings"
@@ -47,6 +48,9 @@ func (s *serveCmd) Run(e *env) error {
 	stdlog.SetOutput(standardLog{log})
 	redis.LogTo(log)
 	warnOfVariables(log)
+	if s.Config == "" {
+		warnOfFile(log)
+	}
 	sys, err := wire(e.ctx, cfg, log)
 	if err != nil {
 		return unwired(err)
@@ -66,6 +70,15 @@ func (s *serveCmd) Run(e *env) error {
 		return usageError{s.inFlags(err)}
 	}
 	return err
+}
+
+// warnOfFile says that a configuration which is here is not read: none is, unless it is named.
+func warnOfFile(log *slog.Logger) {
+	for _, name := range []string{"callgate.yaml", "callgate.yml"} {
+		if _, err := os.Stat(name); err == nil {
+			log.Warn("a configuration that is here is not read, as none was named", "file", name, "to_read_it", "callgate serve -c "+name)
+		}
+	}
 }
 
 // unwired is the error of a configuration that does not work. Nothing is wrong with the file if its
@@ -136,7 +149,7 @@ func listen(ctx context.Context, cfg *config.Config, log *slog.Logger) (l listen
 	case cfg.AdminGiven():
 		return l, errors.Join(cannotListen(cfg.Admin.Listen, "admin.listen", err), l.api.Close())
 	default:
-		log.Warn("no metrics and no admin API: the default address is taken; set admin.listen", "address", cfg.Admin.Listen, "error", err)
+		log.Warn("no metrics and no admin API: the default address is taken; set admin.listen (--admin)", "address", cfg.Admin.Listen, "error", err)
 		l.admin = nil
 	}
 	return l, nil
@@ -288,7 +301,10 @@ func (s *serveCmd) configuration() (*config.Config, error) {
 	if s.Upstream != "" {
 		cfg.AddUpstream("upstream", config.Upstream{URL: s.Upstream, Parser: s.Parser, Tools: s.Tools, RawTextOf: s.RawToolText})
 	}
-	return cfg, s.inFlags(cfg.Validate())
+	if err := cfg.Validate(); err != nil {
+		return cfg, s.inFlags(err)
+	}
+	return cfg, s.inFlags(cfg.CheckCircle())
 }
 
 // alone refuses flags that say how --upstream is, where there is none.
@@ -342,13 +358,14 @@ func (s *serveCmd) inFlags(err error) error {
 
 // greet says where the gateway is and how to try it.
 func greet(e *env, l listeners, cfg *config.Config) {
-	addr := l.api.Addr().String()
-	fmt.Fprintf(e.stdout, "callgate listens on http://%s (set your app's base URL to http://%s/v1)\n", addr, addr)
+	addr, elsewhere := reachedAt(l.api.Addr().String())
+	fmt.Fprintf(e.stdout, "callgate listens on http://%s (set your app's base URL to http://%s/v1%s)\n", addr, addr, elsewhere)
 	if l.admin != nil {
-		fmt.Fprintf(e.stdout, "metrics and circuit breakers: http://%s/metrics, http://%[1]s/admin/breakers\n", l.admin.Addr())
-		fmt.Fprintf(e.stdout, "the operator's page and a playground for parsers, in a browser: http://%s/ui\n", l.admin.Addr())
+		admin, _ := reachedAt(l.admin.Addr().String())
+		fmt.Fprintf(e.stdout, "metrics and circuit breakers: http://%s/metrics, http://%[1]s/admin/breakers\n", admin)
+		fmt.Fprintf(e.stdout, "the operator's page and a playground for parsers, in a browser: http://%s/ui\n", admin)
 	}
-	if cfg.Providers["demo"].Type != "demo" || len(cfg.Keys) > 0 {
+	if cfg.Providers["demo"].Type != "demo" || len(cfg.Keys) > 0 || cfg.RequireKeys {
 		return
 	}
 	fmt.Fprintf(e.stdout, `
@@ -361,6 +378,16 @@ Add "stream": true to see it streamed.
 	if len(cfg.Providers) == 1 {
 		fmt.Fprintln(e.stdout, "The demo is the only provider: for others set a vendor's key (OPENAI_API_KEY, ANTHROPIC_API_KEY …), --upstream URL or -c FILE.")
 	}
+}
+
+// reachedAt is where this machine reaches a listener, and what to say of others: who listens on all
+// addresses is asked at none of that name.
+func reachedAt(listener string) (addr, elsewhere string) {
+	at, err := netip.ParseAddrPort(listener)
+	if err != nil || !at.Addr().IsUnspecified() {
+		return listener, ""
+	}
+	return netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), at.Port()).String(), "; on other machines with the name of this one"
 }
 
 // tryBody is the request that the greeting and the documents show.

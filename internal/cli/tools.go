@@ -212,7 +212,7 @@ func explained(servers []catalogue.Status, name string, failed *toolserver.Error
 		return unknownTool(servers, name, failed.Message)
 	}
 	message := failed.Message
-	if failed.Cause != "" {
+	if !strings.Contains(message, failed.Cause) {
 		message = strings.TrimSuffix(message, ".") + ": " + oneLine(failed.Cause, 500) + "."
 	}
 	return strings.TrimSpace(fmt.Sprintf("%s: %s %s", failed.Kind, message, failed.Hint))

@@ -145,7 +145,7 @@ func (v *edition) newGateway(p *process, previous *edition) (err error) {
 func (v *edition) options(p *process) flow.Options {
 	cfg := v.config
 	o := flow.Options{
-		Providers: v.providers, Policies: policies(cfg), Routes: routes(cfg), Rules: rules(cfg), Aliases: aliases(cfg), Direct: direct(cfg), Unlisted: unlisted(cfg), Parsers: v.parsers,
+		Providers: v.providers, Policies: policies(cfg), Routes: routes(cfg), Rules: rules(cfg), Aliases: aliases(cfg), Direct: direct(cfg), Unlisted: unlisted(cfg), NoModelHint: noModelHint(cfg), Parsers: v.parsers,
 		CacheSalt: p.secret, RoutePolicies: routePolicies(cfg), RoutePolicy: routePolicy(cfg.DefaultRoute()),
 		ShareIndex: p.shared != nil, ReasoningField: cfg.ReasoningField, Timeout: time.Duration(cfg.Timeout), Prompts: cfg.Log.Prefix, OnChange: p.metrics.Transition,
 		Saved: p.accounts.bill, Meters: p.meters(cfg), AsksUsage: p.asksUsage(cfg), Quality: p.quality, Log: p.log,
@@ -253,6 +253,15 @@ func unlisted(cfg *config.Config) []string {
 		return nil
 	}
 	return []string{"demo"}
+}
+
+// noModelHint says what is missing where there is nothing but the demo that nobody has asked for: an
+// app's own key is not the gateway's.
+func noModelHint(cfg *config.Config) string {
+	if len(cfg.Providers) > 1 || cfg.Providers["demo"].Type != "demo" || cfg.Names("demo") {
+		return ""
+	}
+	return "This gateway has the models of its demo alone, such as demo/hermes: start it with a vendor's key (OPENAI_API_KEY, ANTHROPIC_API_KEY …) in its own environment, with --upstream URL, or with -c FILE."
 }
 
 var (

@@ -76,7 +76,7 @@ func (p *Policy) Check(name string, wasm, signature []byte) error {
 	}
 	switch {
 	case p.require == Pin && !pinned:
-		return errors.New("it has no pin (plugins.require is pin): add its sha256 to plugins.pins")
+		return fmt.Errorf("it has no pin (plugins.require is pin); if you know it, add it to plugins.pins: {%s: \"sha256:%x\"}", filepath.Base(name), sha256.Sum256(wasm))
 	case p.require == Signature && !signed:
 		return errors.New("it has no .minisig file beside it (plugins.require is signature)")
 	case p.require == Either && !pinned && !signed:

@@ -45,7 +45,7 @@ func TestCheck(t *testing.T) {
 		{"an empty signature", trust.Signature, nil, []string{mine}, wasm, []byte{}, "not a signature of it"},
 		{"a wrong pin counts in any case", trust.Nothing, map[string]string{"x.wasm": pin}, nil, other, nil, "and plugins.pins has"},
 		{"pinned", trust.Pin, map[string]string{"x.wasm": pin}, nil, wasm, nil, none},
-		{"the pin of another file", trust.Pin, map[string]string{"y.wasm": pin}, nil, wasm, nil, "it has no pin"},
+		{"the pin of another file", trust.Pin, map[string]string{"y.wasm": pin}, nil, wasm, nil, `it has no pin (plugins.require is pin); if you know it, add it to plugins.pins: {x.wasm: "` + pin + `"}`},
 		{"signed is not pinned", trust.Pin, nil, []string{mine}, wasm, good, "it has no pin"},
 		{"signed", trust.Signature, nil, []string{mine}, wasm, good, none},
 		{"signed by the second key", trust.Signature, nil, []string{keyOf(t), mine}, wasm, good, none},

@@ -3,6 +3,7 @@
 package routing
 
 import (
+	"cmp"
 	"fmt"
 	"iter"
 	"maps"
@@ -200,12 +201,13 @@ func (t *Table) Choose(r *gateway.Request) (c *Choice, ok bool) {
 	return c, true
 }
 
-// NoModel is the error for a name that leads nowhere. names are those that lead somewhere.
-func NoModel(model string, names []string) *gateway.Error {
+// NoModel is the error for a name that leads nowhere. names are those that lead somewhere. hint is said
+// where none of them is like it; without one it is said where they are listed.
+func NoModel(model string, names []string, hint string) *gateway.Error {
 	if near := gateway.Near(model, names); len(near) > 0 {
 		return noModel(model, "Similar names: "+strings.Join(near, ", ")+".")
 	}
-	return noModel(model, listed)
+	return noModel(model, cmp.Or(hint, listed))
 }
 
 // OnlyProvider is the error for the name of a provider in the place of a model's. prefix is what its models have in

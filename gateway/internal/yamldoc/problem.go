@@ -80,7 +80,27 @@ func (r *Problems) Add(line, col int, p Path, format string, args ...any) {
 
 // UnknownKey adds the problem of a key of the mapping at p that nobody reads.
 func (r *Problems) UnknownKey(p Path, e Entry, known []string) {
-	r.Add(e.Line, e.Column, p.Key(e.Key), "unknown key %s%s", Quote(e.Key), r.Suggest(e.Key, "keys", known))
+	word := e.Key
+	if Nearest(word, known) == "" {
+		if longer := partOf(word, known); longer != "" {
+			word = longer
+		}
+	}
+	r.Add(e.Line, e.Column, p.Key(e.Key), "unknown key %s%s", Quote(e.Key), r.Suggest(word, "keys", known))
+}
+
+// partOf is the only key of known that has word between its underscores, such as base_url for url, or "".
+func partOf(word string, known []string) (found string) {
+	for _, k := range known {
+		if !slices.Contains(strings.Split(k, "_"), strings.ToLower(word)) {
+			continue
+		}
+		if found != "" {
+			return ""
+		}
+		found = k
+	}
+	return found
 }
 
 // Suggest returns what was probably meant by a word and what would be right, such as

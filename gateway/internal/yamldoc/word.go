@@ -8,7 +8,8 @@ import (
 
 // Nearest returns the word of known that text is a likely misspelling of, or "".
 func Nearest(text string, known []string) string {
-	slips := spelling.Rule{Most: 1, Longest: 64, Changes: func(word, _ string) int { return (len(word) + 2) / 3 }}
+	// Of a word that is changed in all its letters nothing is left.
+	slips := spelling.Rule{Most: 1, Longest: 64, Changes: func(word, known string) int { return min((len(word)+2)/3, len(known)-1) }}
 	if near := slips.Near(text, known); len(near) > 0 {
 		return near[0]
 	}

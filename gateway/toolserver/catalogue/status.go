@@ -30,7 +30,7 @@ type Status struct {
 
 // Why is the problem with what lies behind it, in a line.
 func (s Status) Why() string {
-	if s.Cause == "" {
+	if strings.Contains(s.Problem, s.Cause) { // some problems say their cause themselves
 		return s.Problem
 	}
 	return strings.TrimSuffix(s.Problem, ".") + ": " + s.Cause

@@ -29,6 +29,7 @@ type process struct {
 	stdin  io.WriteCloser
 	stdout io.ReadCloser
 	said   *tail
+	astray stray
 	read   atomic.Int64 // bytes of its output since something was last written to it
 	fell   atomic.Bool  // it has closed its pipes, and so ended, before it was told to
 	told   atomic.Bool  // to end
@@ -102,6 +103,7 @@ func start(o Options) (*process, error) {
 // Read implements io.Reader, for the SDK.
 func (p *process) Read(b []byte) (int, error) {
 	n, err := p.stdout.Read(b)
+	p.astray.see(b[:n])
 	p.note(err)
 	if p.read.Add(int64(n)) > maxFlood {
 		killGroup(p.cmd)
@@ -163,12 +165,16 @@ func (p *process) cause(err error) string {
 	if errors.Is(err, context.DeadlineExceeded) {
 		fact = "the command runs, and does not answer"
 	}
+	line := toolserver.Words(p.astray.String())
+	if line != "" {
+		fact = "the command wrote to its standard output what is no message of MCP, and its log may go to standard error only: " + line
+	}
 	ended := p.fell.Load() && p.endsWithin(fallTime)
 	words, how, guarded := cutLast(p.said.String(), guardSays)
 	if ended && !guarded { // of a guard is known that it was killed
 		how = p.cmd.ProcessState.String()
 	}
-	if ended {
+	if ended && line == "" {
 		fact = "the command ended with " + how
 	}
 	if i := strings.LastIndexByte(words, '\n'); i >= 0 {

@@ -278,6 +278,8 @@ func TestProcessCause(t *testing.T) {
 		{"silent", "the command ended with exit status 0", shell("exit 0")},
 		{"no server", "method not found", []string{"cat"}},
 		{"no end", "the command runs, and does not answer; its last words: here I am", shell("echo here I am >&2; sleep 1000")},
+		{"log on standard output", "what is no message of MCP, and its log may go to standard error only: [info] I serve", shell("echo; echo '[info] I serve'; echo more; sleep 1000")},
+		{"log, then an end", "standard error only: I serve; its last words: no database", shell("echo no database >&2; echo I serve; exit 5")},
 		{"signal", "the command ended with signal: killed", shell("kill -9 $$")},
 	} {
 		for kind, guard := range map[string][]string{"alone": nil, "guarded": {os.Args[0], "guard"}} {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/callgate/callgate/gateway"
+	"github.com/callgate/callgate/gateway/headers"
 )
 
 const (
@@ -17,11 +18,12 @@ const (
 
 // Models gets a list of models in the form of OpenAI's, {"data": [{"id": …}]}, and
 // returns the ids in the upstream's order. It takes no longer than five seconds and
-// reads no more than 4 MiB.
+// reads no more than 4 MiB. The upstream is told how many gateways have asked, since it
+// may be one that asks back.
 func (p *Client) Models(ctx context.Context, u *url.URL) ([]string, error) {
 	c := p.begin(ctx)
 	defer c.end()
-	c.req = p.request(c.ctx, http.MethodGet, u, p.headerRules.request(nil))
+	c.req = p.request(c.ctx, http.MethodGet, u, p.headerRules.request(http.Header{"Via": headers.Via(headers.HopsOf(ctx))}))
 	delete(c.req.Header, "Content-Type")
 	limit := time.AfterFunc(modelsTimeout, func() {
 		c.cancel(p.Errorf(gateway.Timeout, CodeTimeout, "no list of models within %s.", Plain(modelsTimeout)))
