@@ -78,6 +78,9 @@ type Error struct {
 
 	// Overflow is there if the upstream has refused the prompt for its length.
 	Overflow *Overflow
+	// Unsent says that it is certain that the upstream has had nothing of the request: there was no connection, or
+	// nothing was written to it. Such a request costs nothing, whatever has ended it.
+	Unsent bool
 	// Redo asks for another attempt at the same target, in which the model is told more; nil
 	// if that would be of no use.
 	Redo *Redo

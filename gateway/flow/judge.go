@@ -35,7 +35,7 @@ func judge(p gateway.Provider, provider, model string, limit time.Duration) guar
 		answer, err := ask(ctx, p, model, question)
 		r.Usage, r.Took = answer.usage, time.Since(began)
 		if m != nil {
-			use := gateway.Use{Provider: provider, Model: model, Purpose: gateway.ForJudge, Usage: answer.usage, Complete: err == nil, Unbilled: !answer.began && ctx.Err() == nil,
+			use := gateway.Use{Provider: provider, Model: model, Purpose: gateway.ForJudge, Usage: answer.usage, Complete: err == nil, Unbilled: !answer.began && (ctx.Err() == nil || err != nil && gateway.AsError(err).Unsent),
 				Sent: len(question), Came: len(answer.text), Status: "ok", Took: r.Took}
 			if err != nil {
 				use.Status = gateway.AsError(err).CodeOrDefault()

@@ -118,3 +118,30 @@ func TestGuardJudge(t *testing.T) {
 		})
 	}
 }
+
+// unsent is a judge whose upstream has nothing of the question when its time is over.
+type unsent struct{ sent bool }
+
+func (u *unsent) Chat(ctx context.Context, _ string, _ *gateway.Request) (gateway.Reply, error) {
+	<-ctx.Done()
+	return nil, &gateway.Error{Kind: gateway.Timeout, Unsent: !u.sent}
+}
+
+// billed is a meter that notes what it is told of a judge.
+type billed struct{ use gateway.Use }
+
+func (b *billed) Begin(string, string, gateway.Purpose, int) error { return nil }
+func (b *billed) Came(int)                                         {}
+func (b *billed) Ended(u gateway.Use)                              { b.use = u }
+
+// TestJudgeUnsent holds that a question that was not sent costs nothing, and one that may have been is estimated.
+func TestJudgeUnsent(t *testing.T) {
+	t.Parallel()
+	for _, sent := range []bool{false, true} {
+		m := &billed{}
+		r := judge(&unsent{sent}, "j", "small", time.Millisecond)(gateway.WithMeter(t.Context(), m), "Is it?")
+		if r.Failed != "timeout" || m.use.Unbilled == sent || m.use.Purpose != gateway.ForJudge {
+			t.Errorf("sent %v: got the ruling %+v and the use %+v", sent, r, m.use)
+		}
+	}
+}

@@ -23,7 +23,7 @@ func (countless) Relay(context.Context, *gateway.Request, *gateway.Relay, bool) 
 func TestCountTraceEnds(t *testing.T) {
 	t.Parallel()
 	begun, ended := 0, 0
-	s, err := httpapi.New(httpapi.Config{Gateway: countless{}, Trace: func(ctx context.Context, _ http.Header, _ string) (context.Context, func(gateway.Record)) {
+	s, err := httpapi.New(httpapi.Config{Gateway: countless{}, Trace: func(ctx context.Context, _ http.Header, _, _ string) (context.Context, func(gateway.Record)) {
 		begun++
 		return ctx, func(gateway.Record) { ended++ }
 	}})

@@ -94,7 +94,7 @@ type observer struct {
 	log     *slog.Logger
 	metrics Metrics // may be nil
 	// trace is Config.Trace.
-	trace func(ctx context.Context, header http.Header, name string) (context.Context, func(gateway.Record))
+	trace func(ctx context.Context, header http.Header, name, protocol string) (context.Context, func(gateway.Record))
 }
 
 // observe gives each request its id and writes one line to the log when it is done.
@@ -156,7 +156,7 @@ func (w *observer) begin(c echo.Context) (ctx context.Context, done func(route s
 	rec := recordOf(c)
 	ctx = c.Request().Context()
 	if w.trace != nil {
-		ctx, rec.endTrace = w.trace(ctx, c.Request().Header, c.Request().Method+" "+c.Request().URL.Path)
+		ctx, rec.endTrace = w.trace(ctx, c.Request().Header, c.Request().Method+" "+c.Path(), rec.form.Name) // not what a client has written into the path
 	}
 	ctx = content.With(ctx, rec.recording)
 	if w.metrics != nil {

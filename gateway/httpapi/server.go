@@ -76,7 +76,7 @@ type Config struct {
 	Metrics Metrics
 	// Trace begins the trace of a chat request, with the name of its span; it may be nil.
 	// The function that it returns is called once.
-	Trace func(ctx context.Context, header http.Header, name string) (context.Context, func(gateway.Record))
+	Trace func(ctx context.Context, header http.Header, name, protocol string) (context.Context, func(gateway.Record))
 	// Content keeps what is said, as far as the operator wants that. It may be nil.
 	Content *content.Keeper
 	// Sealer seals the reasoning that clients of the Responses API keep. It may be nil.

@@ -36,7 +36,7 @@ var facts = []fact{ //nolint:gochecknoglobals // a table
 			to.Add(Labels{r.Route, provider, strconv.FormatBool(r.Stream)}, Seconds(r.Took))
 		}, route, provider, Label{Name: "stream"}).of(All),
 		histogram(telemetry.Prometheus(telemetry.RequestDuration)+"_seconds", "Generative AI server request duration.", genDuration, func(r *gateway.Record, to Series) {
-			to.Add(Labels{telemetry.Chat, r.Summary.Provider, r.Model, telemetry.ErrorType(r)}, Seconds(r.Took))
+			to.Add(Labels{telemetry.Operation(r.Protocol), r.Summary.Provider, r.Model, telemetry.ErrorType(r)}, Seconds(r.Took))
 		}, operation, genName, genModel, Label{telemetry.Prometheus(telemetry.Error), Codes}).of(Answered),
 	}},
 	{log: "provider", trace: telemetry.ProviderName, empty: true, value: func(s *gateway.Summary) any { return s.Provider }},
@@ -112,7 +112,7 @@ var facts = []fact{ //nolint:gochecknoglobals // a table
 		}, provider, model),
 		histogram(telemetry.Prometheus(telemetry.TimeToFirstToken)+"_seconds", "Time to generate the first token.", genFirstToken, func(r *gateway.Record, to Series) {
 			if s := r.Summary; s.FirstToken > 0 {
-				to.Add(Labels{telemetry.Chat, s.Provider, r.Model}, Seconds(s.FirstToken))
+				to.Add(Labels{telemetry.Operation(r.Protocol), s.Provider, r.Model}, Seconds(s.FirstToken))
 			}
 		}, operation, genName, genModel),
 	}},
@@ -136,8 +136,8 @@ var facts = []fact{ //nolint:gochecknoglobals // a table
 		}, provider, Label{Name: "type"}),
 		histogram(telemetry.Prometheus(telemetry.TokenUsage), "Number of input and output tokens used.", []float64{1, 4, 16, 64, 256, 1024, 4096, 16384, 65536, 262144, 1048576, 4194304, 16777216, MaxTokens}, func(r *gateway.Record, to Series) {
 			s := r.Summary
-			AddCount(to, Labels{telemetry.Chat, s.Provider, r.Model, telemetry.Input}, s.Usage.Input)
-			AddCount(to, Labels{telemetry.Chat, s.Provider, r.Model, telemetry.Output}, s.Usage.Output)
+			AddCount(to, Labels{telemetry.Operation(r.Protocol), s.Provider, r.Model, telemetry.Input}, s.Usage.Input)
+			AddCount(to, Labels{telemetry.Operation(r.Protocol), s.Provider, r.Model, telemetry.Output}, s.Usage.Output)
 		}, operation, genName, genModel, Label{Name: telemetry.Prometheus(telemetry.TokenType)}),
 		counter("callgate_prompt_tokens_total", "Tokens of prompts: read from the upstream's cache, written to it, or neither; unknown where the upstream does not count its cache.", func(r *gateway.Record, to Series) {
 			s, u := r.Summary, r.Summary.Usage

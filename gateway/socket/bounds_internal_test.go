@@ -1,6 +1,7 @@
 package socket
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -9,6 +10,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"runtime"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -102,6 +104,42 @@ func TestKeyGone(t *testing.T) {
 	}
 	if err := s.Shutdown(t.Context()); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestSilentEnd holds that a client that rests, and does not answer the close frame, is waited for no longer than it may
+// take for that, which the log says, and is nothing that was cut at the end of a shutdown.
+func TestSilentEnd(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name string
+		part time.Duration
+		over bool // the time to shut down
+		want string
+	}{
+		{"in time", time.Millisecond, false, "the client does not answer the close frame"},
+		{"no time", time.Hour, true, "the time to shut down is over"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			var said bytes.Buffer
+			s := New(http.NotFoundHandler(), slog.New(slog.NewTextHandler(&said, nil)))
+			s.part = c.part
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _ = s.Accept(w, r, Settings{}) }))
+			defer server.Close()
+			dial(t, server.URL) // it reads nothing, so it answers nothing
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			if c.over {
+				cancel()
+			}
+			if err := s.Shutdown(ctx); err != nil {
+				t.Errorf("got %v, though nothing was asked", err)
+			}
+			if !strings.Contains(said.String(), c.want) {
+				t.Errorf("got the log %q, want %q in it", &said, c.want)
+			}
+		})
 	}
 }
 

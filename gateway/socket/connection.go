@@ -268,6 +268,13 @@ func (c *connection) leave(why *farewell) {
 	}
 }
 
+// isBusy reports whether something is asked or waits for its turn.
+func (c *connection) isBusy() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.turns > 0
+}
+
 // bye ends the connection.
 func (c *connection) bye(why *farewell) {
 	if why.event != nil {
@@ -279,7 +286,7 @@ func (c *connection) bye(why *farewell) {
 // part sends a close frame, and waits for the client's. Of a message that has begun the library reads the
 // rest before that, however long it takes.
 func (c *connection) part(code websocket.StatusCode, reason string) {
-	late := time.AfterFunc(partTime, func() { c.cut("the client does not answer the close frame") })
+	late := time.AfterFunc(c.of.part, func() { c.cut("the client does not answer the close frame") })
 	defer late.Stop()
 	_ = c.ws.Close(code, reason)
 }

@@ -27,7 +27,7 @@ const (
 	lookEvery      = 30 * time.Second // at whether the client and its key are still there
 	stallTime      = time.Minute      // how long nothing may come of a message that has begun, or of the answer to a ping
 	cutTime        = time.Second      // how long what is cut at the end has to say so
-	partTime       = 10 * time.Second // how long a client has to answer a close frame
+	partTime       = 4 * time.Second  // how long a client has to answer a close frame: less than the library waits, which says nothing
 )
 
 // Settings are those of a connection.
@@ -53,6 +53,7 @@ type Sockets struct {
 	log     *slog.Logger
 	age     time.Duration // of a connection, at most
 	stall   time.Duration
+	part    time.Duration // how long a close frame waits for its answer
 	every   time.Duration
 	most    int          // connections
 	largest atomic.Int64 // message in bytes
@@ -68,7 +69,7 @@ type Sockets struct {
 
 // New returns Sockets whose messages h answers.
 func New(h http.Handler, log *slog.Logger) *Sockets {
-	s := &Sockets{handler: h, log: log, age: maxAge, stall: stallTime, every: lookEvery, most: maxConnections, open: map[*connection]struct{}{}, byKey: map[string]int{}, refused: map[string]int64{}}
+	s := &Sockets{handler: h, log: log, age: maxAge, stall: stallTime, part: partTime, every: lookEvery, most: maxConnections, open: map[*connection]struct{}{}, byKey: map[string]int{}, refused: map[string]int64{}}
 	s.largest.Store(maxMessage)
 	return s
 }
@@ -216,7 +217,8 @@ func Connection(ctx context.Context) string {
 }
 
 // Shutdown takes no more messages, ends each connection behind what it answers, and returns when all have
-// ended. What still runs when ctx is over is cut, and its client told, if it reads that within a second.
+// ended. What still runs when ctx is over is cut, and its client told, if it reads that within a second; the error says
+// so. A client that only does not answer the close frame is no error.
 func (s *Sockets) Shutdown(ctx context.Context) error {
 	s.mu.Lock()
 	s.closing = true
@@ -232,7 +234,11 @@ func (s *Sockets) Shutdown(ctx context.Context) error {
 		return nil
 	case <-ctx.Done():
 	}
-	s.each(func(c *connection) { c.stop() })
+	cut := false
+	s.each(func(c *connection) {
+		cut = c.isBusy() || cut
+		c.stop()
+	})
 	late := time.NewTimer(cutTime)
 	defer late.Stop()
 	select {
@@ -240,6 +246,9 @@ func (s *Sockets) Shutdown(ctx context.Context) error {
 	case <-late.C:
 		s.each(func(c *connection) { c.cut("the time to shut down is over") })
 		<-ended
+	}
+	if !cut {
+		return nil
 	}
 	return ctx.Err()
 }

@@ -423,7 +423,7 @@ func TestShutdownCutsSilent(t *testing.T) {
 	o := open(t, func(http.ResponseWriter, *http.Request) {})
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := o.sockets.Shutdown(ctx); !errors.Is(err, context.Canceled) || o.sockets.Open() != 0 {
+	if err := o.sockets.Shutdown(ctx); err != nil || o.sockets.Open() != 0 { // nothing ran that was cut
 		t.Errorf("got %v, and %d connections", err, o.sockets.Open())
 	}
 }

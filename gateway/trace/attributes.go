@@ -25,11 +25,11 @@ const (
 const leftCode = "client_closed_request"
 
 // spanName is what the conventions ask for: the operation and the model.
-func spanName(model string) string {
+func spanName(operation, model string) string {
 	if model == "" {
-		return telemetry.Chat
+		return operation
 	}
-	return telemetry.Chat + " " + telemetry.Text(model, maxText)
+	return operation + " " + telemetry.Text(model, maxText)
 }
 
 // describe says on the span of a client's request how it went. By the latest conventions what
@@ -49,8 +49,9 @@ func (t *Tracer) describe(span trace.Span, r gateway.Record) {
 		return
 	}
 	if !t.latest {
-		span.SetName(spanName(s.Model))
-		span.SetAttributes(attribute.String(telemetry.OperationName, telemetry.Chat), attribute.Bool(telemetry.RequestStream, r.Stream))
+		operation := telemetry.Operation(r.Protocol)
+		span.SetName(spanName(operation, s.Model))
+		span.SetAttributes(attribute.String(telemetry.OperationName, operation), attribute.Bool(telemetry.RequestStream, r.Stream))
 	}
 	observe.TraceFields(s, func(name string, value any) {
 		if !t.latest || !strings.HasPrefix(name, "gen_ai.") {

@@ -101,7 +101,7 @@ func TestDeadCollector(t *testing.T) {
 			for range workers {
 				group.Go(func() {
 					for range requests / workers {
-						ctx, end := tracer.Request(t.Context(), nil, "POST")
+						ctx, end := tracer.Request(t.Context(), nil, "POST", "chat")
 						_, endAttempt := tracer.Attempt(ctx, first, http.Header{})
 						endAttempt(gateway.AttemptEnd{Outcome: "ok"})
 						end(gateway.Record{Status: 200}) // which would never return if it waited for one that is silent
@@ -152,7 +152,7 @@ func TestRecovers(t *testing.T) {
 	defer flaky.Close()
 	var log logged
 	tracer := newTracer(t, trace.Options{Endpoint: flaky.URL, Sample: 1, Log: log.logger()})
-	_, end := tracer.Request(t.Context(), nil, "POST")
+	_, end := tracer.Request(t.Context(), nil, "POST", "chat")
 	end(gateway.Record{})
 	if got := len(s.flush(t, tracer)); got != 1 {
 		t.Errorf("got %d spans, want 1", got)
@@ -172,7 +172,7 @@ func TestConcurrent(t *testing.T) {
 	for range workers {
 		group.Go(func() {
 			for range each {
-				ctx, end := tracer.Request(t.Context(), http.Header{}, "POST")
+				ctx, end := tracer.Request(t.Context(), http.Header{}, "POST", "chat")
 				_, end1 := tracer.Attempt(ctx, first, http.Header{})
 				group.Go(func() { end1(gateway.AttemptEnd{Outcome: "ok"}) }) // a timer may end an attempt while the request ends
 				_, end2 := tracer.Attempt(ctx, fallback, http.Header{})

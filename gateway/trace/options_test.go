@@ -19,7 +19,7 @@ func TestOff(t *testing.T) {
 	}
 	ctx, header := t.Context(), http.Header{"Traceparent": {"as it is"}}
 	allocs := testing.AllocsPerRun(100, func() {
-		got, end := tracer.Request(ctx, header, "POST")
+		got, end := tracer.Request(ctx, header, "POST", "chat")
 		_, endAttempt := tracer.Attempt(got, first, header)
 		endAttempt(gateway.AttemptEnd{Outcome: "ok"})
 		end(gateway.Record{})
@@ -78,7 +78,7 @@ func TestPaths(t *testing.T) {
 			t.Parallel()
 			s := newSink(t)
 			tracer := newTracer(t, trace.Options{Endpoint: s.URL + endpoint, Sample: 1})
-			_, end := tracer.Request(t.Context(), nil, "POST")
+			_, end := tracer.Request(t.Context(), nil, "POST", "chat")
 			end(gateway.Record{})
 			s.flush(t, tracer)
 			if s.path != want {
@@ -105,7 +105,7 @@ func BenchmarkRequest(b *testing.B) {
 			record := gateway.Record{Status: 200, Summary: &gateway.Summary{Origin: gateway.Origin{Provider: "local", Model: "qwen3"}}}
 			b.ReportAllocs()
 			for b.Loop() {
-				ctx, end := tracer.Request(b.Context(), header, "POST")
+				ctx, end := tracer.Request(b.Context(), header, "POST", "chat")
 				_, endAttempt := tracer.Attempt(ctx, first, http.Header{})
 				endAttempt(gateway.AttemptEnd{Outcome: "ok"})
 				end(record)

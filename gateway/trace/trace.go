@@ -200,21 +200,22 @@ type requestKey struct{}
 
 // request is what the spans of upstream requests need of the client's.
 type request struct {
-	span    trace.Span
-	baggage []string // the header as it came
+	span      trace.Span
+	operation string
+	baggage   []string // the header as it came
 }
 
 // Request begins the span of a client's request, as part of the trace that its header
 // names, if any. The HTTP server calls it, hands the context on, and calls end once when
 // the request is over. name is the span's until a model is known, such as
-// "POST /v1/chat/completions"; it must not hold what a client sent.
-func (t *Tracer) Request(ctx context.Context, header http.Header, name string) (_ context.Context, end func(gateway.Record)) {
+// "POST /v1/chat/completions"; it must not hold what a client sent. protocol is the one that its client speaks.
+func (t *Tracer) Request(ctx context.Context, header http.Header, name, protocol string) (_ context.Context, end func(gateway.Record)) {
 	if t == nil {
 		return ctx, func(gateway.Record) {}
 	}
 	ctx = propagation.TraceContext{}.Extract(ctx, carrier(header))
 	ctx, span := t.tracer.Start(ctx, telemetry.Text(name, maxText), trace.WithSpanKind(trace.SpanKindServer))
-	ctx = context.WithValue(ctx, requestKey{}, &request{span, header.Values("baggage")})
+	ctx = context.WithValue(ctx, requestKey{}, &request{span, telemetry.Operation(protocol), header.Values("baggage")})
 	return ctx, func(r gateway.Record) {
 		if span.IsRecording() {
 			t.describe(span, r)
@@ -234,10 +235,14 @@ func (t *Tracer) Attempt(ctx context.Context, a gateway.Attempt, header http.Hea
 	if of != nil && a.Reason != gateway.First && of.span.IsRecording() {
 		of.span.AddEvent("callgate."+telemetry.Text(string(a.Reason), maxText), trace.WithAttributes(attempt(a)...))
 	}
-	ctx, span := t.tracer.Start(ctx, spanName(a.Model), trace.WithSpanKind(trace.SpanKindClient))
+	operation := telemetry.Chat // of what nobody has asked for, such as a mirror's copy
+	if of != nil {
+		operation = of.operation
+	}
+	ctx, span := t.tracer.Start(ctx, spanName(operation, a.Model), trace.WithSpanKind(trace.SpanKindClient))
 	if span.IsRecording() {
 		span.SetAttributes(attempt(a)...)
-		span.SetAttributes(attribute.String(telemetry.OperationName, telemetry.Chat))
+		span.SetAttributes(attribute.String(telemetry.OperationName, operation))
 	}
 	if header != nil {
 		inject(ctx, header, of)

@@ -51,7 +51,7 @@ func TestTrace(t *testing.T) {
 	client.Add("tracestate", "a=1")
 	client.Add("tracestate", "b=2")
 	client.Set("baggage", "user id=%20x,  odd") // not quite W3C, and nobody's business
-	ctx, end := tracer.Request(t.Context(), client, "POST /v1/chat/completions")
+	ctx, end := tracer.Request(t.Context(), client, "POST /v1/chat/completions", "chat")
 	if got := idOf(ctx); got != traceID {
 		t.Errorf("got the id %q, want %q", got, traceID)
 	}
@@ -173,7 +173,7 @@ func TestIncoming(t *testing.T) {
 			if row.state != "" {
 				client.Set("tracestate", row.state)
 			}
-			ctx, end := tracer.Request(t.Context(), client, "POST")
+			ctx, end := tracer.Request(t.Context(), client, "POST", "chat")
 			up := client.Clone()
 			_, endAttempt := tracer.Attempt(ctx, first, up)
 			endAttempt(gateway.AttemptEnd{Outcome: "ok"})
@@ -215,7 +215,7 @@ func TestStatus(t *testing.T) {
 			t.Parallel()
 			s := newSink(t)
 			tracer := newTracer(t, trace.Options{Endpoint: s.URL, Sample: 1})
-			_, end := tracer.Request(t.Context(), http.Header{}, "POST /v1/chat/completions")
+			_, end := tracer.Request(t.Context(), http.Header{}, "POST /v1/chat/completions", "chat")
 			end(row.record)
 			spans := s.flush(t, tracer)
 			if len(spans) != 1 {
@@ -242,7 +242,7 @@ func TestHostile(t *testing.T) {
 	var log logged
 	tracer := newTracer(t, trace.Options{Endpoint: s.URL, Sample: 1, Log: log.logger()})
 	bad := strings.Repeat("é\xff", 10_000)
-	ctx, end := tracer.Request(t.Context(), http.Header{"Baggage": {bad}}, bad)
+	ctx, end := tracer.Request(t.Context(), http.Header{"Baggage": {bad}}, bad, "chat")
 	counts, warnings := map[string]int{}, []string{}
 	for i := range 1000 {
 		counts[fmt.Sprint(i, bad)] = i

@@ -28,6 +28,7 @@ type keptUpstream struct {
 	bodies []string
 	heads  []http.Header
 	middle chan struct{} // closed: a stream goes on
+	more   string        // that it says then
 }
 
 func newKeptUpstream(t *testing.T) *keptUpstream {
@@ -44,6 +45,9 @@ func newKeptUpstream(t *testing.T) *keptUpstream {
 			io.WriteString(w, "data: {\"choices\":[{\"index\":0,\"delta\":{\"role\":\"assistant\",\"content\":\"begin \"}}]}\n\n")
 			w.(http.Flusher).Flush()
 			<-u.middle
+			for range len(u.more) / 1000 {
+				fmt.Fprintf(w, "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":%q}}]}\n\n", u.more[:1000])
+			}
 			io.WriteString(w, "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"end\"},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n")
 		case strings.HasSuffix(r.URL.Path, "/responses"):
 			w.Header().Set("content-type", "application/json")
@@ -123,8 +127,12 @@ func (r result) code() string {
 
 func keyGate(t *testing.T, u *keptUpstream, more string) *gate {
 	t.Helper()
-	return serve(t, "admin: {listen: \"127.0.0.1:0\"}\nlog: {level: debug}\nproviders: {up: {type: openai, base_url: "+u.URL+"/v1}, native: {type: openai, base_url: "+u.URL+"/v1, responses: native}}\n"+
-		"models: {fast: {targets: [{provider: up, model: m}]}, slow: {targets: [{provider: up, model: m}]}, whole: {targets: [{provider: native, model: m}]}}\npassthrough: {/v1/files: up}\n"+more)
+	return serve(t, keyConfig(u, more))
+}
+
+func keyConfig(u *keptUpstream, more string) string {
+	return "admin: {listen: \"127.0.0.1:0\"}\nlog: {level: debug}\nproviders: {up: {type: openai, base_url: " + u.URL + "/v1}, native: {type: openai, base_url: " + u.URL + "/v1, responses: native}}\n" +
+		"models: {fast: {targets: [{provider: up, model: m}]}, slow: {targets: [{provider: up, model: m}]}, whole: {targets: [{provider: native, model: m}]}}\npassthrough: {/v1/files: up}\n" + more
 }
 
 func lasting(t *testing.T) string {

@@ -26,6 +26,14 @@ type receiver struct {
 	*httptest.Server
 	mu    sync.Mutex
 	spans []*otlp.Span
+	raw   strings.Builder // all that it was sent
+}
+
+// all is what it was sent, with who the sender is, as bytes.
+func (r *receiver) all() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.raw.String()
 }
 
 func newReceiver(t *testing.T) *receiver {
@@ -39,6 +47,7 @@ func newReceiver(t *testing.T) *receiver {
 		}
 		r.mu.Lock()
 		defer r.mu.Unlock()
+		r.raw.Write(body)
 		for _, rs := range m.GetResourceSpans() {
 			for _, ss := range rs.GetScopeSpans() {
 				r.spans = append(r.spans, ss.GetSpans()...)
@@ -180,6 +189,60 @@ func TestSpans(t *testing.T) { //nolint:paralleltest // it sets a variable of th
 				if want := fmt.Sprintf("00-%s-%x-01 a=1", spansTrace, collector.named(t, name).GetSpanId()); told[i] != want {
 					t.Errorf("%s: its server was told %q, want %q", name, told[i], want)
 				}
+			}
+		})
+	}
+}
+
+// TestSpanOperations holds what spans and metrics call a request that is no chat, and that what a client writes into a path
+// is in no span.
+func TestSpanOperations(t *testing.T) { //nolint:paralleltest // it sets a variable of the environment
+	const embeddings, texts, passed, moderations = "embeddings m embeddings", "text_completion m text_completion", "passthrough passthrough", "moderations m moderations"
+	for optIn, server := range map[string][]string{
+		"":                           {embeddings, texts, passed, moderations},
+		"gen_ai_latest_experimental": {"POST /v1/completions ", "POST /v1/embeddings ", "POST /v1/files/* ", "POST /v1/moderations "},
+	} {
+		t.Run(optIn, func(t *testing.T) {
+			t.Setenv("OTEL_SEMCONV_STABILITY_OPT_IN", optIn)
+			collector := newReceiver(t)
+			url := upstream(t, func(w http.ResponseWriter, _ received) {
+				w.Header().Set("content-type", "application/json")
+				fmt.Fprint(w, `{"object":"list","data":[],"choices":[],"usage":{"prompt_tokens":7,"completion_tokens":0,"total_tokens":7}}`)
+			})
+			g := serve(t, "admin: {listen: \"127.0.0.1:0\"}\nproviders: {up: {type: openai, base_url: \""+url+"\"}}\nmodels: {m: {targets: [{provider: up}]}}\npassthrough: {/v1/files: up}\ntracing: {endpoint: "+collector.URL+"}\n")
+			for path, body := range map[string]string{"embeddings": `{"model":"m","input":"x"}`, "completions": `{"model":"m","prompt":"x","max_tokens":1}`, "moderations": `{"model":"m","input":"x"}`, "files/canary": `{}`} {
+				if r := g.do(g.request("POST", "/v1/"+path, body)); r.status != http.StatusOK {
+					t.Errorf("%s: got %d %s", path, r.status, r.body)
+				}
+			}
+			metrics := g.operator("GET", "/metrics").body
+			for _, want := range []string{"embeddings", "text_completion", "passthrough", "moderations"} {
+				if !strings.Contains(metrics, `gen_ai_server_request_duration_seconds_count{error_type="",gen_ai_operation_name="`+want+`"`) {
+					t.Errorf("got no %s in the metrics", want)
+				}
+			}
+			g.cancel()
+			g.wait()
+			got := map[string][]string{}
+			for _, s := range collector.spans {
+				operation := ""
+				for _, a := range s.GetAttributes() {
+					if a.GetKey() == "gen_ai.operation.name" {
+						operation = spanValue(a.GetValue())
+					}
+				}
+				kind := s.GetKind().String()
+				got[kind] = append(got[kind], s.GetName()+" "+operation)
+			}
+			for kind, want := range map[string][]string{"SPAN_KIND_SERVER": server, "SPAN_KIND_CLIENT": {embeddings, texts, passed, moderations}} {
+				slices.Sort(got[kind])
+				slices.Sort(want)
+				if !slices.Equal(got[kind], want) {
+					t.Errorf("%s: got %q, want %q", kind, got[kind], want)
+				}
+			}
+			if strings.Contains(collector.all(), "canary") {
+				t.Error("a span has what the client wrote into the path")
 			}
 		})
 	}

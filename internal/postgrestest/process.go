@@ -48,7 +48,8 @@ func startOf(ctx context.Context, bin string) (*process, error) {
 	if err != nil {
 		return nil, err
 	}
-	dir, err := os.MkdirTemp("/tmp", "callgate-postgres-") // a socket's path may not be long
+	sweep("/tmp", time.Now())
+	dir, err := os.MkdirTemp("/tmp", folders) // a socket's path may not be long
 	if err != nil {
 		return nil, err
 	}
@@ -57,6 +58,35 @@ func startOf(ctx context.Context, bin string) (*process, error) {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
 	return p, nil
+}
+
+// folders is what the names of servers' folders begin with.
+const folders = "callgate-postgres-"
+
+// sweep removes what tests have left that were killed, and their servers with them. A folder of the last hour may be one
+// whose server only begins.
+func sweep(tmp string, now time.Time) {
+	list, _ := filepath.Glob(filepath.Join(tmp, folders+"*")) // the pattern is good
+	for _, dir := range list {
+		if info, err := os.Lstat(dir); err == nil && info.IsDir() && now.Sub(info.ModTime()) > time.Hour && !lives(dir) {
+			_ = os.RemoveAll(dir) // it may be another user's
+		}
+	}
+}
+
+// lives reports whether the server of a folder may run yet.
+func lives(dir string) bool {
+	text, err := os.ReadFile(filepath.Join(dir, "data", "postmaster.pid"))
+	if err != nil {
+		return !errors.Is(err, os.ErrNotExist)
+	}
+	line, _, _ := strings.Cut(string(text), "\n")
+	pid, err := strconv.Atoi(strings.TrimSpace(line))
+	if err != nil {
+		return false
+	}
+	p, err := os.FindProcess(pid)
+	return err == nil && !errors.Is(p.Signal(syscall.Signal(0)), os.ErrProcessDone)
 }
 
 // credential is a user that a program runs as; nil is whoever runs the tests.

@@ -15,17 +15,24 @@
     said.textContent = on ? "" : "paused";
   });
 
+  // What an element is found by in the fresh table: an id, where a link leads, or whose table it scrolls.
+  function finder(element) {
+    if (element.id) return "#" + CSS.escape(element.id);
+    for (const name of ["href", "aria-labelledby"]) {
+      if (element.hasAttribute(name)) return element.localName + "[" + name + "=" + CSS.escape(element.getAttribute(name)) + "]";
+    }
+    return "";
+  }
+
   function replace(old, fresh) {
     const focused = old.contains(document.activeElement) ? document.activeElement : null;
-    if (focused && !focused.id) return; // it would be lost
-    const scrolled = Array.from(old.querySelectorAll(".scroll"), (box) => box.scrollLeft);
+    const by = focused ? finder(focused) : "";
+    if (focused && !(by && fresh.querySelector(by))) return; // it would be lost
+    const scrolled = Array.from(old.querySelectorAll(".scroll"), (box) => [box.scrollLeft, box.scrollTop]);
     const node = document.importNode(fresh, true);
     old.replaceWith(node);
-    node.querySelectorAll(".scroll").forEach((box, i) => { box.scrollLeft = scrolled[i] || 0; });
-    if (focused) {
-      const again = document.getElementById(focused.id);
-      if (again) again.focus({ preventScroll: true });
-    }
+    node.querySelectorAll(".scroll").forEach((box, i) => { [box.scrollLeft, box.scrollTop] = scrolled[i] || [0, 0]; });
+    if (focused) node.querySelector(by).focus({ preventScroll: true });
   }
 
   async function refresh() {

@@ -79,15 +79,29 @@ const (
 
 // Values of these attributes.
 const (
-	Chat        = "chat"         // of OperationName
-	ExecuteTool = "execute_tool" // of OperationName
-	InvokeAgent = "invoke_agent" // of OperationName
-	Extension   = "extension"    // of ToolType: run on the side of who asks the model
-	ToolsCall   = "tools/call"   // of MCPMethod
-	ToolError   = "tool_error"   // of Error: the tool's own word
-	Input       = "input"        // of TokenType
-	Output      = "output"       // of TokenType
+	Chat        = "chat"            // of OperationName
+	Texts       = "text_completion" // of OperationName
+	Embeddings  = "embeddings"      // of OperationName
+	ExecuteTool = "execute_tool"    // of OperationName
+	InvokeAgent = "invoke_agent"    // of OperationName
+	Extension   = "extension"       // of ToolType: run on the side of who asks the model
+	ToolsCall   = "tools/call"      // of MCPMethod
+	ToolError   = "tool_error"      // of Error: the tool's own word
+	Input       = "input"           // of TokenType
+	Output      = "output"          // of TokenType
 )
+
+// Operation is what a request asks for, by the protocol that its client speaks. What the conventions have no word for, such as
+// rerank or images/generations, is called as it is; "" is a chat.
+func Operation(protocol string) string {
+	switch protocol {
+	case "", "chat", "messages", "responses":
+		return Chat
+	case "completions":
+		return Texts
+	}
+	return protocol
+}
 
 // Metrics of the same conventions. The unit is part of the name in Prometheus alone.
 const (

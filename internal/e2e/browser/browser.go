@@ -63,7 +63,7 @@ func New(t *testing.T) context.Context {
 	t.Helper()
 	path, err := findChromium(t.Context())
 	install.Need(t, err, "CALLGATE_REQUIRE_CHROMIUM")
-	options := []chromedp.ExecAllocatorOption{chromedp.ExecPath(path), chromedp.UserDataDir(t.TempDir()), chromedp.WindowSize(1280, 900)}
+	options := []chromedp.ExecAllocatorOption{chromedp.ExecPath(path), chromedp.UserDataDir(t.TempDir()), chromedp.Env("TMPDIR=" + temporary(t)), chromedp.WindowSize(1280, 900)}
 	for _, flag := range []string{"headless", "no-sandbox", "disable-gpu", "disable-quic", "no-first-run", "no-default-browser-check",
 		"disable-background-networking", "disable-component-update", "disable-sync", "disable-extensions", "disable-dev-shm-usage", "mute-audio", "hide-scrollbars"} {
 		options = append(options, chromedp.Flag(flag, true))
@@ -80,6 +80,22 @@ func New(t *testing.T) context.Context {
 		t.Fatalf("Chromium at %s does not run: %v", path, err)
 	}
 	return ctx
+}
+
+// temporary is a folder for what the browser leaves in the temporary one: that of its lock, each time. Its name is shorter than a
+// test's, since there is a socket in it, whose path may not be long.
+func temporary(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "chromium-") //nolint:usetesting // see above
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := os.RemoveAll(dir); err != nil {
+			t.Error(err)
+		}
+	})
+	return dir
 }
 
 // Tab is a page of a browser, and what the browser complains of.

@@ -147,6 +147,9 @@ func allWidths(t *testing.T, v *browser.Tab) {
 			if wide := browser.Value[int64](v, "document.documentElement.scrollWidth"); wide > screen.width {
 				t.Errorf("%s /ui%s: got a page %d wide", screen.name, page, wide)
 			}
+			if list := browser.Value[[]string](v, hidden); len(list) > 0 {
+				t.Errorf("%s /ui%s: what matters is off to the right:\n%s", screen.name, page, strings.Join(list, "\n"))
+			}
 			shot, _, _ := strings.Cut(screen.name+strings.ReplaceAll(page, "/", "-"), "?")
 			v.Shoot(shot)
 		}

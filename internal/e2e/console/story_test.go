@@ -75,22 +75,24 @@ func storyWidths(t *testing.T, v *browser.Tab, day string) {
 	}
 }
 
-// contrasts computes what each text of the page has of contrast to what is behind it: 4.5 is what level
-// AA of the WCAG wants, 3 of large text.
+// faint computes what each text of the page has of contrast to what is behind it, and lists those with too little: 4.5 is
+// what level AA of the WCAG wants, 3 of large text.
+const faint = `(() => {
+	const rgb = (c) => c.match(/[\d.]+/g).map(Number);
+	const light = (c) => rgb(c).slice(0, 3).map((x) => { x /= 255; return x <= 0.04045 ? x / 12.92 : ((x + 0.055) / 1.055) ** 2.4; }).reduce((s, x, i) => s + x * [0.2126, 0.7152, 0.0722][i], 0);
+	const behind = (e) => { for (; e; e = e.parentElement) { const c = rgb(getComputedStyle(e).backgroundColor); if (c.length < 4 || c[3] > 0) return getComputedStyle(e).backgroundColor; } return 'rgb(255, 255, 255)'; };
+	const out = [];
+	for (const e of document.querySelectorAll('body *')) {
+		if (!Array.from(e.childNodes).some((n) => n.nodeType === 3 && n.textContent.trim()) || e.closest('svg') || e.closest('.unseen, .skip')) continue;
+		const style = getComputedStyle(e), a = light(style.color), b = light(behind(e));
+		const got = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05), size = parseFloat(style.fontSize);
+		if (got < (size >= 24 || size >= 18.66 && style.fontWeight >= 700 ? 3 : 4.5)) out.push(got.toFixed(2) + ' ' + e.outerHTML.slice(0, 120));
+	}
+	return out;
+})()`
+
+// contrasts holds that all texts can be read.
 func contrasts(t *testing.T, v *browser.Tab) {
-	const faint = `(() => {
-		const rgb = (c) => c.match(/[\d.]+/g).map(Number);
-		const light = (c) => rgb(c).slice(0, 3).map((x) => { x /= 255; return x <= 0.04045 ? x / 12.92 : ((x + 0.055) / 1.055) ** 2.4; }).reduce((s, x, i) => s + x * [0.2126, 0.7152, 0.0722][i], 0);
-		const behind = (e) => { for (; e; e = e.parentElement) { const c = rgb(getComputedStyle(e).backgroundColor); if (c.length < 4 || c[3] > 0) return getComputedStyle(e).backgroundColor; } return 'rgb(255, 255, 255)'; };
-		const out = [];
-		for (const e of document.querySelectorAll('body *')) {
-			if (!Array.from(e.childNodes).some((n) => n.nodeType === 3 && n.textContent.trim()) || e.closest('svg') || e.closest('.unseen, .skip')) continue;
-			const style = getComputedStyle(e), a = light(style.color), b = light(behind(e));
-			const got = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05), size = parseFloat(style.fontSize);
-			if (got < (size >= 24 || size >= 18.66 && style.fontWeight >= 700 ? 3 : 4.5)) out.push(got.toFixed(2) + ' ' + e.outerHTML.slice(0, 120));
-		}
-		return out;
-	})()`
 	for _, scheme := range []string{"light", "dark"} {
 		v.Scheme(scheme)
 		for _, page := range []string{"/ui", "/ui/requests", "/ui/requests?show=failed", "/ui/upstreams"} {

@@ -62,26 +62,43 @@ func New(o Options) *Transport { return &Transport{o: o} }
 // closed.
 const maxUndelivered = 3
 
+// UnsentError is the error of a request of which the server has nothing, which is certain.
+type UnsentError struct{ Err error }
+
+// Error implements error.
+func (e *UnsentError) Error() string { return e.Err.Error() }
+
+// Unwrap returns what has kept it from being sent.
+func (e *UnsentError) Unwrap() error { return e.Err }
+
 // Do sends a request and returns the answer once its header is there. When ctx ends, the connection is
-// closed: until the answer's body was read to its end or closed, one of which has to be done.
+// closed: until the answer's body was read to its end or closed, one of which has to be done. Where the server has nothing of
+// a request that has failed, the error is an [*UnsentError].
 func (t *Transport) Do(ctx context.Context, r *Request) (*http.Response, error) {
 	if len(r.Body) > MaxBody {
 		return nil, errors.New("the request is too long for this transport")
 	}
 	target := t.targets.of(r.URL)
 	for again := 0; ; again++ {
+		if err := ctx.Err(); err != nil { // else it might be sent nevertheless, before the connection is closed
+			return nil, &UnsentError{err}
+		}
 		c, err := t.take(ctx)
 		if err != nil {
-			return nil, err
+			return nil, &UnsentError{err}
 		}
 		resp, err := c.exchange(ctx, r, target)
 		if err == nil {
 			return resp, nil
 		}
+		unsent := c.wrote == c.before
 		undelivered := c.undelivered()
 		c.close()
-		if !undelivered || again == maxUndelivered || ctx.Err() != nil {
+		switch {
+		case !undelivered && !unsent:
 			return nil, err
+		case !undelivered || again == maxUndelivered || ctx.Err() != nil:
+			return nil, &UnsentError{err}
 		}
 	}
 }

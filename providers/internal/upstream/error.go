@@ -43,16 +43,18 @@ func (p *Client) cut(s string, limit int) string {
 
 // connectionError is the error of a request that got no answer.
 func (c *call) connectionError(err error) *gateway.Error {
-	e := c.interrupted()
-	if e != nil {
-		return e
+	if e := c.interrupted(); e != nil {
+		ended := *e
+		ended.Unsent = c.unsent
+		return &ended
 	}
+	var e *gateway.Error
 	if connecting(err) {
 		e = c.p.timeout(c.p.timeouts.Connect, "no connection within", "connect")
 	} else {
 		e = c.p.Errorf(gateway.Unavailable, CodeUpstream, "%s.", reason(err, c.p.base.Host))
 	}
-	e.Err = c.p.Safe(err)
+	e.Err, e.Unsent = c.p.Safe(err), c.unsent
 	return e
 }
 

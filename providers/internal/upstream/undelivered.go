@@ -69,8 +69,9 @@ const readEnds = 100 * time.Millisecond
 
 // Write implements net.Conn.
 func (t *tracked) Write(p []byte) (int, error) {
+	t.wrote.Add(int64(len(p))) // before it is written: who finds none has nothing under way
 	n, err := t.Conn.Write(p)
-	t.wrote.Add(int64(n))
+	t.wrote.Add(int64(n - len(p)))
 	switch {
 	case err == nil, errors.Is(err, net.ErrClosed): // the Read has said why before it was closed
 	case errors.Is(err, syscall.EPIPE): // as behind the upstream's end
@@ -96,15 +97,25 @@ func (t *tracked) Close() error {
 }
 
 // sending is where an attempt to send a request has begun: behind how many bytes of which
-// connection. It is empty for a new connection and for HTTP/2.
+// connection, which is nil for HTTP/2.
 type sending struct {
 	conn   *tracked
+	reused bool
 	behind int64
+	unsent bool        // known without a look at the connection
+	begun  atomic.Bool // its header, which comes first
+}
+
+// reset forgets the attempt before. unsent says that gotConn and begun will be told.
+func (s *sending) reset(unsent bool) {
+	s.conn, s.reused, s.behind, s.unsent = nil, false, 0, unsent
+	s.begun.Store(!unsent)
 }
 
 // gotConn is called when a request has a connection.
 func (s *sending) gotConn(info httptrace.GotConnInfo) {
-	*s = sending{}
+	s.reset(true)
+	s.unsent = false
 	raw := info.Conn
 	if secure, ok := raw.(*tls.Conn); ok {
 		if secure.ConnectionState().NegotiatedProtocol == "h2" {
@@ -112,15 +123,22 @@ func (s *sending) gotConn(info httptrace.GotConnInfo) {
 		}
 		raw = secure.NetConn()
 	}
-	if t, ok := raw.(*tracked); ok && info.Reused {
-		*s = sending{t, t.wrote.Load()}
+	if t, ok := raw.(*tracked); ok {
+		s.conn, s.reused, s.behind = t, info.Reused, t.wrote.Load()
 	}
 }
 
+// nothing reports whether it is certain that nothing of a request was written that has failed: it had no
+// connection, or what it had is closed by now.
+func (s *sending) nothing() bool {
+	return s.unsent || !s.begun.Load() || s.conn != nil && s.conn.wrote.Load() == s.behind
+}
+
 // undelivered reports whether it is certain that the upstream has nothing of the request. It is for
-// a request that has failed, whose connection net/http has closed.
+// a request that has failed, whose connection net/http has closed. A new connection was not closed by an
+// upstream that was idle, and its request is not sent again.
 func (s *sending) undelivered() bool {
-	if s.conn == nil {
+	if s.conn == nil || !s.reused {
 		return false
 	}
 	if s.conn.wrote.Load() == s.behind {
@@ -133,15 +151,25 @@ func (s *sending) undelivered() bool {
 // roundTrip sends the request, and again if it was not delivered.
 func (c *call) roundTrip() (*http.Response, error) {
 	if c.req == nil {
-		return c.p.plain.Do(c.ctx, &c.plain)
+		resp, err := c.p.plain.Do(c.ctx, &c.plain)
+		if _, unsent := errors.AsType[*h1.UnsentError](err); unsent {
+			c.unsent = true
+		}
+		return resp, err
 	}
-	trace := &httptrace.ClientTrace{GotConn: c.gotConn}
+	trace := &httptrace.ClientTrace{GotConn: c.gotConn, WroteHeaderField: func(string, []string) { c.begun.Store(true) }}
 	req := c.req.WithContext(httptrace.WithClientTrace(c.ctx, trace))
 	for again := 0; ; again++ {
-		c.sending = sending{}
+		_, tells := c.p.transport.(*http.Transport)
+		c.reset(tells)
 		resp, err := c.p.transport.RoundTrip(req)
-		if err == nil || again == maxUndelivered || req.GetBody == nil || !c.undelivered() || c.interrupted() != nil {
-			return resp, err
+		if err == nil {
+			return resp, nil
+		}
+		undelivered := c.undelivered()
+		if again == maxUndelivered || req.GetBody == nil || !undelivered || c.interrupted() != nil {
+			c.unsent = undelivered || c.nothing()
+			return nil, err
 		}
 		body, lost := req.GetBody()
 		if lost != nil { // it cannot be read a second time

@@ -108,7 +108,13 @@ func (s *stage) End(cause error, _ gateway.Sink) error {
 			u.Status = gateway.StatusCanceled
 		}
 	}
-	u.Unbilled = !s.sent || u.Came == 0 && !u.Usage.Reported && s.refused != nil && s.refused.Kind != gateway.Timeout && s.refused.Kind != gateway.Canceled
+	u.Unbilled = !s.sent || u.Came == 0 && !u.Usage.Reported && s.refused != nil && unbilled(s.refused)
 	s.meter.Ended(u)
 	return nil
+}
+
+// unbilled reports whether nobody bills a request that was refused. Of one that a timer or its client has ended nobody
+// knows, unless it was not sent.
+func unbilled(e *gateway.Error) bool {
+	return e.Unsent || e.Kind != gateway.Timeout && e.Kind != gateway.Canceled
 }
