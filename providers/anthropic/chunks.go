@@ -14,6 +14,7 @@ type chunks struct {
 	withUsage bool
 	native    bool   // the client speaks the Messages API
 	begun     extras // of the message as it begins, for such a client
+	with      object // members of provider_specific_fields of the next delta, for such a client
 
 	frames  []gateway.Frame // made and not given out yet
 	head    object          // what every chunk begins with; empty until the first is written
@@ -42,18 +43,50 @@ func (c *chunks) begin(message value) bool {
 	return true
 }
 
+// beside puts an object, if there is something in it, into provider_specific_fields of the next delta.
+func (c *chunks) beside(name string, rest object) {
+	if len(rest) > 0 {
+		c.with.set(name, rest.close())
+	}
+}
+
+// take is what would stand beside the next delta, which has nothing then.
+func (c *chunks) take() object {
+	with := c.with
+	c.with = nil
+	return with
+}
+
 // emit writes a delta of one field, in the midst of the answer.
 func (c *chunks) emit(name string, v value) {
 	delta := make(object, 0, len(name)+len(v)+len(`{"":}`))
 	delta.set(name, v)
-	c.emitDelta(delta.close())
+	c.emitDelta(delta)
 }
 
 // emitDelta writes a delta, in the midst of the answer.
-func (c *chunks) emitDelta(delta value) {
+func (c *chunks) emitDelta(delta object) {
 	c.begin(nil) // if it has not begun
 	c.content = true
-	c.chunk(delta, nil)
+	if with := c.take(); len(with) > 0 {
+		delta.set("provider_specific_fields", with.close())
+	}
+	c.chunk(delta.close(), nil)
+}
+
+// own writes what OpenAI's form has no place for.
+func (c *chunks) own(name string, v value) {
+	c.with.set(name, v)
+	c.emitDelta(nil)
+}
+
+// event writes an event that is of no block, for a client of the Messages API.
+func (c *chunks) event(data value) {
+	var own, rest object
+	own.set("event", compact(data))
+	rest.set("provider_specific_fields", own.close())
+	c.begin(nil)
+	c.frame(nil, rest.inner())
 }
 
 // text writes text as it came.
@@ -70,19 +103,12 @@ func (c *chunks) cite(citations value) {
 	}
 }
 
-// own writes what OpenAI's form has no place for.
-func (c *chunks) own(name string, v value) {
-	var o object
-	o.set(name, v)
-	c.emit("provider_specific_fields", o.close())
-}
-
 // thought writes a block of thinking that has ended, in both forms that there are for it.
 func (c *chunks) thought(index int, block value) {
 	var delta object
 	delta.set("thinking_blocks", arrayOf(block))
 	delta.set("reasoning_details", arrayOf(detail(block, index)))
-	c.emitDelta(delta.close())
+	c.emitDelta(delta)
 }
 
 // chunk writes a delta, and fields that stand beside it.

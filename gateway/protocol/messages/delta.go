@@ -70,12 +70,17 @@ func (r *reading) body(f *wire.Frame, c *wire.Choice) error {
 		b.takeOwn(s.calls)
 		return nil
 	}
+	if s.own != nil && !isOwn(r.summary) {
+		s.own = nil
+	}
 	r.learn(f, &s)
+	b.extra = extraOf(s.own)
 	r.refused = r.refused || len(inner(s.refusal)) > 0
 	if isArray(s.notes) && !protocol.IsHollow(s.notes) {
 		r.summary.Warn("annotation_dropped")
 	}
 	for _, take := range [...]func() error{
+		func() error { return r.begins(find(s.own, "begins")) },
 		func() error { return r.thoughts(&s) },
 		func() error {
 			if events := served.All(f, r.summary); len(events) > 0 {
@@ -94,7 +99,30 @@ func (r *reading) body(f *wire.Frame, c *wire.Choice) error {
 		return b.entry(onlyCall, slices.Concat(value(`{"function":`), s.function, value(`}`)), false)
 	}
 	own := isOwn(r.summary)
-	return elements(s.calls, func(i int, v value) error { return b.entry(i, v, own) })
+	if err := elements(s.calls, func(i int, v value) error { return b.entry(i, v, own) }); err != nil {
+		return err
+	}
+	x := b.extra
+	b.extra = extra{event: x.event}
+	if s.thoughts != nil || find(s.own, "blocks") != nil { // that is what the rest was of
+		return nil
+	}
+	return b.within(x)
+}
+
+// extraOf is what stands in provider_specific_fields of a delta that was made of an event of the Messages API.
+func extraOf(own value) (x extra) {
+	if own == nil {
+		return x
+	}
+	more := func(name string) []byte {
+		v := find(own, name)
+		if v == nil {
+			return nil
+		}
+		return others(v)
+	}
+	return extra{event: more("event"), delta: more("delta"), ends: more("ends"), deltas: find(own, "deltas")}
 }
 
 // onlyCall is the index of a call in the form of before there were several.
@@ -234,20 +262,27 @@ func (r *reading) detail(v value, told bool) error {
 	return nil
 }
 
-// ownBlocks takes what the provider of Anthropic's API has kept of its blocks: tools that ran on
-// its servers, citations, and where a text begins behind another one.
-func (r *reading) ownBlocks(own value) error {
-	if own == nil || !isOwn(r.summary) {
+// begins takes where a text or a thought begins.
+func (r *reading) begins(block value) error {
+	it := item{kind: breakBlock, of: textBlock}
+	switch string(find(block, "type")) {
+	case `"text"`:
+	case `"thinking"`:
+		it.of = thinkingBlock
+	default:
 		return nil
 	}
-	if begins := find(own, "begins"); begins != nil {
-		it := item{kind: breakBlock}
-		if isObject(begins) {
-			it.text = begins[1 : len(begins)-1]
-		}
-		if err := r.blocks.put(it); err != nil {
-			return err
-		}
+	if rest := others(block, "type"); len(rest) > 0 {
+		it.text = rest[1:]
+	}
+	return r.blocks.put(it)
+}
+
+// ownBlocks takes what the provider of Anthropic's API has kept of its blocks: tools that ran on
+// its servers, and citations.
+func (r *reading) ownBlocks(own value) error {
+	if own == nil {
+		return nil
 	}
 	err := elements(find(own, "blocks"), func(_ int, v value) error { return r.blocks.opaque(v) })
 	if err != nil {

@@ -21,6 +21,8 @@ type ending struct {
 	management,
 	details []byte
 	others []byte // further members of a message, each with a comma in front, where the upstream speaks the Messages API
+	within []byte // and of the delta
+	stop   []byte // and of the last event
 }
 
 // read takes what a choice says of its end. data is its frame's.
@@ -48,6 +50,7 @@ func (e *ending) read(choice, data []byte) {
 			e.others = appendLine(append(wire.AppendQuoted(append(e.others, ','), name), ':'), v)
 		}
 	})
+	e.within = others(find(find(data, own), "delta"))
 	if e.tier = text(find(data, "service_tier")); e.tier == "default" {
 		e.tier = "standard"
 	}
@@ -59,9 +62,12 @@ func (e *ending) read(choice, data []byte) {
 	}
 }
 
+// own is the member of chunks, and of deltas, that holds what only an upstream's own protocol has.
+const own = "provider_specific_fields"
+
 // readMembers are the members of a chunk that are read, or OpenAI's alone.
 var readMembers = protocol.NamesOf("id", "object", "created", "model", "choices", "usage", "service_tier", "system_fingerprint", "error", "execution",
-	"container", "context_management", "stop_details")
+	"container", "context_management", "stop_details", own)
 
 // isCut reports whether the answer ended where there was no more room.
 func (e *ending) isCut() bool { return gateway.CutBy(e.finish) == "length" }
