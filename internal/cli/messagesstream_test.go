@@ -75,7 +75,7 @@ func TestMessagesStreamPasses(t *testing.T) {
 			for _, data := range slices.Concat([]string{begin}, tt.events, end) {
 				fmt.Fprintf(&answer, "event: %s\ndata: %s\n\n", eventType(t, data), data)
 			}
-			g := serve(t, fmt.Sprintf("log: {level: error}\nproviders: {up: {type: anthropic, base_url: %q}}\nmodels: {m: {targets: [{provider: up, model: claude-x}]}}",
+			g := serve(t, fmt.Sprintf("log: {level: error}\nproviders: {up: {type: anthropic, base_url: %q, empty_completion: pass}}\nmodels: {m: {targets: [{provider: up, model: claude-x}]}}",
 				static(t, http.StatusOK, "text/event-stream", answer.String())))
 			r := g.do(g.request("POST", "/v1/messages", `{"model":"m","max_tokens":99,"stream":true,"messages":[{"role":"user","content":"x"}],"tools":[{"name":"f","input_schema":{"type":"object","properties":{"a":{"type":"integer"}}}}]}`))
 			got, all := streamData(t, r.body), slices.Concat([]string{begin}, want, end)
@@ -91,6 +91,26 @@ func TestMessagesStreamPasses(t *testing.T) {
 				t.Errorf("got a remark in %s", r.body)
 			}
 		})
+	}
+}
+
+// TestMessagesStreamEmpty has a stream with nothing but the beginning and the end of a text, which is no answer, and one
+// that fails there: nothing has reached the client, and the next target is asked.
+func TestMessagesStreamEmpty(t *testing.T) {
+	t.Parallel()
+	const begin = "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"id\":\"msg_01\",\"type\":\"message\",\"role\":\"assistant\",\"model\":\"claude-x\",\"content\":[],\"usage\":{\"input_tokens\":1}}}\n\n" +
+		"event: content_block_start\ndata: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":\"text\",\"text\":\"\"},\"new\":1}\n\n"
+	const end = "event: content_block_stop\ndata: {\"type\":\"content_block_stop\",\"index\":0,\"new\":1}\n\n" +
+		"event: message_delta\ndata: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"end_turn\"},\"usage\":{\"output_tokens\":1}}\n\nevent: message_stop\ndata: {\"type\":\"message_stop\"}\n\n"
+	const failure = "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"Overloaded\"}}\n\n"
+	const text = "event: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"type\":\"text_delta\",\"text\":\"ok\"}}\n\n"
+	for _, rest := range []string{end, failure} {
+		g := serve(t, fmt.Sprintf("log: {level: error}\nproviders: {up: {type: anthropic, base_url: %q}, next: {type: anthropic, base_url: %q}}\nmodels: {m: {targets: [{provider: up, model: claude-x}, {provider: next, model: claude-x}]}}",
+			static(t, http.StatusOK, "text/event-stream", begin+rest), static(t, http.StatusOK, "text/event-stream", begin+text+end)))
+		r := g.do(g.request("POST", "/v1/messages", `{"model":"m","max_tokens":99,"stream":true,"messages":[{"role":"user","content":"x"}]}`))
+		if r.status != http.StatusOK || !strings.Contains(r.body, `"text":"ok"`) || r.header.Get("x-callgate-provider") != "next" {
+			t.Errorf("got status %d, %v: %s", r.status, r.header, r.body)
+		}
 	}
 }
 

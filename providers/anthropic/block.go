@@ -94,7 +94,7 @@ func (o *openBlocks) start(index int, v value, rest object) error {
 func (o *openBlocks) begin(b *block, rest object) {
 	if o.out.native {
 		rest.setString("type", b.kind)
-		o.out.own("begins", rest.close())
+		o.out.note("begins", rest)
 	}
 }
 
@@ -209,7 +209,7 @@ func (o *openBlocks) stop(index int, rest object) {
 	switch b.kind {
 	case "text":
 		if o.out.native { // of which it is a block, were it empty
-			o.out.own("ends", rest.close())
+			o.out.note("ends", rest)
 		}
 		return
 	case "tool_use":
@@ -241,7 +241,7 @@ func (o *openBlocks) stop(index int, rest object) {
 		return
 	}
 	if len(rest) > 0 {
-		o.out.own("ends", rest.close())
+		o.out.note("ends", rest)
 	}
 }
 

@@ -14,7 +14,7 @@ type chunks struct {
 	withUsage bool
 	native    bool   // the client speaks the Messages API
 	begun     extras // of the message as it begins, for such a client
-	with      object // members of provider_specific_fields of the next delta, for such a client
+	with      object // provider_specific_fields of the next chunk, for such a client
 
 	frames  []gateway.Frame // made and not given out yet
 	head    object          // what every chunk begins with; empty until the first is written
@@ -43,14 +43,15 @@ func (c *chunks) begin(message value) bool {
 	return true
 }
 
-// beside puts an object, if there is something in it, into provider_specific_fields of the next delta.
+// beside puts an object, if there is something in it, into provider_specific_fields of the next chunk. They stand beside
+// the choices, since they are nothing that a client would act on: an answer that has no more is empty.
 func (c *chunks) beside(name string, rest object) {
 	if len(rest) > 0 {
 		c.with.set(name, rest.close())
 	}
 }
 
-// take is what would stand beside the next delta, which has nothing then.
+// take is what would stand beside the choices of the next chunk, where nothing stands then.
 func (c *chunks) take() object {
 	with := c.with
 	c.with = nil
@@ -61,32 +62,44 @@ func (c *chunks) take() object {
 func (c *chunks) emit(name string, v value) {
 	delta := make(object, 0, len(name)+len(v)+len(`{"":}`))
 	delta.set(name, v)
-	c.emitDelta(delta)
+	c.emitDelta(delta.close())
 }
 
 // emitDelta writes a delta, in the midst of the answer.
-func (c *chunks) emitDelta(delta object) {
+func (c *chunks) emitDelta(delta value) {
 	c.begin(nil) // if it has not begun
 	c.content = true
+	c.chunk(delta, c.rest())
+}
+
+// rest is what goes beside the choices of a chunk, behind them.
+func (c *chunks) rest() []byte {
+	var o object
 	if with := c.take(); len(with) > 0 {
-		delta.set("provider_specific_fields", with.close())
+		o.set("provider_specific_fields", with.close())
 	}
-	c.chunk(delta.close(), nil)
+	return o.inner()
 }
 
 // own writes what OpenAI's form has no place for.
 func (c *chunks) own(name string, v value) {
-	c.with.set(name, v)
-	c.emitDelta(nil)
+	var o object
+	o.set(name, v)
+	c.emit("provider_specific_fields", o.close())
+}
+
+// note writes where a block begins or ends, for a client of the Messages API.
+func (c *chunks) note(name string, rest object) {
+	c.with.set(name, rest.close())
+	c.begin(nil)
+	c.chunk(value("{}"), c.rest())
 }
 
 // event writes an event that is of no block, for a client of the Messages API.
 func (c *chunks) event(data value) {
-	var own, rest object
-	own.set("event", compact(data))
-	rest.set("provider_specific_fields", own.close())
+	c.with.set("event", compact(data))
 	c.begin(nil)
-	c.frame(nil, rest.inner())
+	c.frame(nil, c.rest())
 }
 
 // text writes text as it came.
@@ -108,7 +121,7 @@ func (c *chunks) thought(index int, block value) {
 	var delta object
 	delta.set("thinking_blocks", arrayOf(block))
 	delta.set("reasoning_details", arrayOf(detail(block, index)))
-	c.emitDelta(delta)
+	c.emitDelta(delta.close())
 }
 
 // chunk writes a delta, and fields that stand beside it.

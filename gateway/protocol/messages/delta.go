@@ -70,17 +70,22 @@ func (r *reading) body(f *wire.Frame, c *wire.Choice) error {
 		b.takeOwn(s.calls)
 		return nil
 	}
-	if s.own != nil && !isOwn(r.summary) {
+	var beside value // of what was made of an event of the Messages API
+	if !isOwn(r.summary) {
 		s.own = nil
+	} else if !f.Whole {
+		beside = find(data, own)
 	}
-	r.learn(f, &s)
-	b.extra = extraOf(s.own)
+	if r.known.shape = 0; beside == nil {
+		r.learn(f, &s)
+	}
+	b.extra = extraOf(beside)
 	r.refused = r.refused || len(inner(s.refusal)) > 0
 	if isArray(s.notes) && !protocol.IsHollow(s.notes) {
 		r.summary.Warn("annotation_dropped")
 	}
 	for _, take := range [...]func() error{
-		func() error { return r.begins(find(s.own, "begins")) },
+		func() error { return r.begins(find(beside, "begins")) },
 		func() error { return r.thoughts(&s) },
 		func() error {
 			if events := served.All(f, r.summary); len(events) > 0 {
@@ -98,11 +103,14 @@ func (r *reading) body(f *wire.Frame, c *wire.Choice) error {
 	if isObject(s.function) && len(s.calls) <= len(`[]`) { // a server that writes it both ways has made one call
 		return b.entry(onlyCall, slices.Concat(value(`{"function":`), s.function, value(`}`)), false)
 	}
-	own := isOwn(r.summary)
-	if err := elements(s.calls, func(i int, v value) error { return b.entry(i, v, own) }); err != nil {
+	known := isOwn(r.summary)
+	if err := elements(s.calls, func(i int, v value) error { return b.entry(i, v, known) }); err != nil {
 		return err
 	}
 	x := b.extra
+	if x.deltas == nil {
+		x.deltas = find(s.own, "deltas")
+	}
 	b.extra = extra{event: x.event}
 	if s.thoughts != nil || find(s.own, "blocks") != nil { // that is what the rest was of
 		return nil
@@ -110,7 +118,7 @@ func (r *reading) body(f *wire.Frame, c *wire.Choice) error {
 	return b.within(x)
 }
 
-// extraOf is what stands in provider_specific_fields of a delta that was made of an event of the Messages API.
+// extraOf is what stands in provider_specific_fields of a chunk that was made of an event of the Messages API.
 func extraOf(own value) (x extra) {
 	if own == nil {
 		return x
@@ -177,7 +185,6 @@ func (s *said) set(key []byte, v value) {
 
 // learn notes the shape of a chunk in which one string says all there is.
 func (r *reading) learn(f *wire.Frame, s *said) {
-	r.known.shape = 0
 	at, shape := f.Hole()
 	if shape == 0 || s.details != nil || s.thoughts != nil || s.refusal != nil || s.own != nil {
 		return
