@@ -16,6 +16,8 @@ type chunks struct {
 	begun     extras // of the message as it begins, for such a client
 	with      object // provider_specific_fields of the next chunk, for such a client
 
+	listed map[string]int // how many entries a list has, by its member
+
 	frames  []gateway.Frame // made and not given out yet
 	head    object          // what every chunk begins with; empty until the first is written
 	content bool            // a part of the answer has come
@@ -81,10 +83,31 @@ func (c *chunks) rest() []byte {
 	return o.inner()
 }
 
+// numbered is a list of a delta, whose entries have an index from the second of the answer on. OpenAI's SDK for Python puts
+// the deltas of a stream together, and fails where an entry that is not the first has none.
+func (c *chunks) numbered(member string, entries value) value {
+	if c.native {
+		return entries
+	}
+	if c.listed == nil {
+		c.listed = map[string]int{}
+	}
+	var out list
+	_ = elements(entries, func(_ int, v value) error {
+		if n := c.listed[member]; n > 0 && isObject(v) {
+			v = merge(v, []field{{"index", digits(n)}})
+		}
+		c.listed[member]++
+		out.add(v)
+		return nil
+	})
+	return out.array()
+}
+
 // own writes what OpenAI's form has no place for.
-func (c *chunks) own(name string, v value) {
+func (c *chunks) own(name string, entries value) {
 	var o object
-	o.set(name, v)
+	o.set(name, c.numbered(name, entries))
 	c.emit("provider_specific_fields", o.close())
 }
 
@@ -119,7 +142,7 @@ func (c *chunks) cite(citations value) {
 // thought writes a block of thinking that has ended, in both forms that there are for it.
 func (c *chunks) thought(index int, block value) {
 	var delta object
-	delta.set("thinking_blocks", arrayOf(block))
+	delta.set("thinking_blocks", c.numbered("thinking_blocks", arrayOf(block)))
 	delta.set("reasoning_details", arrayOf(detail(block, index)))
 	c.emitDelta(delta.close())
 }

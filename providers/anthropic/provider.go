@@ -17,7 +17,8 @@
 // beside finish_reason; caller on a call that a tool of Anthropic's has made, which is
 // taken back; and provider_specific_fields with citations, with the blocks of tools that
 // ran on Anthropic's servers, and with deltas of an unknown type. Those blocks are not
-// taken back in the next turn. A client of the Messages API is also told there where a
+// taken back in the next turn. In a stream the entries of these lists have an index, but
+// for the first; OpenAI's SDK for Python needs it. A client of the Messages API is also told there where a
 // text or a thought begins and ends (begins, ends), what its block and that of a call have
 // besides (begins, beside), what deltas and events have (delta, event, stop), and gets
 // deltas and events of an unknown type as they are (deltas, event).
