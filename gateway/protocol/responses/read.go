@@ -362,10 +362,11 @@ func (r *reader) readCalls(b *body) (err error) {
 	return err
 }
 
-// argument is the arguments of a call as they stand between quotes. Some upstreams give an
+func argument(function object) []byte { return argumentOf(function.get("arguments")) }
+
+// argumentOf is the arguments of a call as they stand between quotes. Some upstreams give an
 // object, which is to be a text here.
-func argument(function object) []byte {
-	args := function.get("arguments")
+func argumentOf(args []byte) []byte {
 	switch {
 	case isString(args):
 		return clean(inner(args))
