@@ -158,3 +158,40 @@ func canonical(t *testing.T, text string) string {
 	}
 	return string(out)
 }
+
+// TestMessagesStopReason has answers with a call that is whole, and every reason for which they may have ended: a client of
+// the Messages API gets the upstream's, since it decides by that whether to run the call.
+func TestMessagesStopReason(t *testing.T) {
+	t.Parallel()
+	const call, usage = `{"type":"tool_use","id":"toolu_01","name":"f","input":{"a":1}}`, `"usage":{"input_tokens":1,"output_tokens":2}`
+	const details = `{"type":"new_details","new":1.0}`
+	for _, reason := range []string{"tool_use", "max_tokens", "model_context_window_exceeded", "refusal", "pause_turn", "new_reason"} {
+		for _, stream := range []bool{false, true} {
+			kind, answer := "application/json", fmt.Sprintf(`{"id":"msg_01","type":"message","role":"assistant","model":"claude-x","content":[%s],"stop_reason":%q,"stop_sequence":null,"stop_details":%s,%s}`, call, reason, details, usage)
+			if stream {
+				kind, answer = "text/event-stream", ""
+				for _, data := range []string{
+					`{"type":"message_start","message":{"id":"msg_01","type":"message","role":"assistant","model":"claude-x","content":[],"stop_reason":null,"stop_sequence":null,` + usage + `}}`,
+					`{"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"toolu_01","name":"f","input":{}}}`,
+					`{"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":"{\"a\":1}"}}`, `{"type":"content_block_stop","index":0}`,
+					fmt.Sprintf(`{"type":"message_delta","delta":{"stop_reason":%q,"stop_sequence":null,"stop_details":%s},%s}`, reason, details, usage), `{"type":"message_stop"}`,
+				} {
+					answer += fmt.Sprintf("event: %s\ndata: %s\n\n", eventType(t, data), data)
+				}
+			}
+			g := serve(t, fmt.Sprintf("log: {level: error}\nproviders: {up: {type: anthropic, base_url: %q}}\nmodels: {m: {targets: [{provider: up, model: claude-x}]}}", static(t, http.StatusOK, kind, answer)))
+			r := g.do(g.request("POST", "/v1/messages", fmt.Sprintf(`{"model":"m","max_tokens":99,"stream":%v,"messages":[{"role":"user","content":"x"}],"tools":[{"name":"f","input_schema":{"type":"object","properties":{"a":{"type":"integer"}}}}]}`, stream)))
+			if want := fmt.Sprintf(`"stop_reason":%q,"stop_sequence":null,"stop_details":%s`, reason, details); !strings.Contains(r.body, want) || !strings.Contains(r.body, "toolu_01") {
+				t.Errorf("%s, stream %v: got no %s in %s", reason, stream, want, r.body)
+			}
+			nothingSaid(t, r)
+		}
+	}
+	// What a filter of an upstream of chat completions has ended is no call to be run either.
+	g := serve(t, fmt.Sprintf("log: {level: error}\nproviders: {up: {type: openai, base_url: %q}}\nmodels: {m: {targets: [{provider: up, model: x}]}}", static(t, http.StatusOK, "application/json",
+		`{"id":"c","object":"chat.completion","created":1,"model":"x","choices":[{"index":0,"message":{"role":"assistant","content":null,"tool_calls":[{"id":"call_1","type":"function","function":{"name":"f","arguments":"{\"a\":1}"}}]},"finish_reason":"content_filter"}]}`)))
+	r := g.do(g.request("POST", "/v1/messages", `{"model":"m","max_tokens":99,"messages":[{"role":"user","content":"x"}],"tools":[{"name":"f","input_schema":{"type":"object","properties":{"a":{"type":"integer"}}}}]}`))
+	if !strings.Contains(r.body, `"stop_reason":"refusal"`) {
+		t.Errorf("got %s", r.body)
+	}
+}

@@ -153,6 +153,16 @@ func (o *openBlocks) delta(index int, v value, rest object) error {
 	if member != "" && o.out.native {
 		o.out.beside("delta", besides(v, "type", member))
 	}
+	o.take(b, kind, v)
+	if len(o.out.with) > 0 { // it went out with nothing
+		o.out.with = nil
+		o.other(b, kind, merge(v, []field{{member, value(`""`)}}))
+	}
+	return nil
+}
+
+// take takes the piece that a delta of a kind has of a block.
+func (o *openBlocks) take(b *block, kind string, v value) {
 	switch {
 	case kind == "text_delta" && b.kind == "text":
 		o.out.text(get(v, "text"))
@@ -169,11 +179,6 @@ func (o *openBlocks) delta(index int, v value, rest object) error {
 	default:
 		o.other(b, kind, v)
 	}
-	if len(o.out.with) > 0 { // it went out with nothing
-		o.out.with = nil
-		o.other(b, kind, merge(v, []field{{member, value(`""`)}}))
-	}
-	return nil
 }
 
 // other takes a delta of which nothing is read. A client of the Messages API gets it as it is, in its block; others are

@@ -16,6 +16,7 @@ type said struct {
 	content, refusal, calls, own value
 	function                     value // the call of the time before there were several
 	notes                        value // annotations
+	beside                       value // what stands beside the choices, where the upstream speaks the Messages API
 }
 
 // reading reads the chunks of an answer, and says what they bring in blocks.
@@ -70,22 +71,13 @@ func (r *reading) body(f *wire.Frame, c *wire.Choice) error {
 		b.takeOwn(s.calls)
 		return nil
 	}
-	var beside value // of what was made of an event of the Messages API
-	if !isOwn(r.summary) {
-		s.own = nil
-	} else if !f.Whole {
-		beside = find(data, own)
-	}
-	if r.known.shape = 0; beside == nil {
-		r.learn(f, &s)
-	}
-	b.extra = extraOf(beside)
+	r.beside(f, &s)
 	r.refused = r.refused || len(inner(s.refusal)) > 0
 	if isArray(s.notes) && !protocol.IsHollow(s.notes) {
 		r.summary.Warn("annotation_dropped")
 	}
 	for _, take := range [...]func() error{
-		func() error { return r.begins(find(beside, "begins")) },
+		func() error { return r.begins(find(s.beside, "begins")) },
 		func() error { return r.thoughts(&s) },
 		func() error {
 			if events := served.All(f, r.summary); len(events) > 0 {
@@ -95,18 +87,41 @@ func (r *reading) body(f *wire.Frame, c *wire.Choice) error {
 		},
 		func() error { return b.text(s.refusal) },
 		func() error { return r.ownBlocks(s.own) },
+		func() error { return r.calls(&s) },
 	} {
 		if err := take(); err != nil {
 			return err
 		}
 	}
+	return r.rest(&s)
+}
+
+// beside finds what stands beside a chunk that was made of an event of the Messages API.
+func (r *reading) beside(f *wire.Frame, s *said) {
+	if !isOwn(r.summary) {
+		s.own = nil
+	} else if !f.Whole {
+		s.beside = find(f.Data, own)
+	}
+	if r.known.shape = 0; s.beside == nil {
+		r.learn(f, s)
+	}
+	r.blocks.extra = extraOf(s.beside)
+}
+
+// calls takes the calls of a delta or a message.
+func (r *reading) calls(s *said) error {
+	b := r.blocks
 	if isObject(s.function) && len(s.calls) <= len(`[]`) { // a server that writes it both ways has made one call
 		return b.entry(onlyCall, slices.Concat(value(`{"function":`), s.function, value(`}`)), false)
 	}
 	known := isOwn(r.summary)
-	if err := elements(s.calls, func(i int, v value) error { return b.entry(i, v, known) }); err != nil {
-		return err
-	}
+	return elements(s.calls, func(i int, v value) error { return b.entry(i, v, known) })
+}
+
+// rest takes what an upstream of the Messages API has said of the block at hand besides.
+func (r *reading) rest(s *said) error {
+	b := r.blocks
 	x := b.extra
 	if x.deltas == nil {
 		x.deltas = find(s.own, "deltas")

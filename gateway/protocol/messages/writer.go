@@ -130,12 +130,18 @@ func (w *Writer) chunk(f *wire.Frame) error {
 	if u := f.Usage(); u != nil {
 		w.usage = append(w.usage[:0], u...)
 	}
+	return w.choices(f)
+}
+
+// choices takes those of a chunk; one without any says something of no block.
+func (w *Writer) choices(f *wire.Frame) error {
 	if len(f.Choices()) == 0 && isOwn(w.summary) {
 		w.aside(find(f.Data, own))
 	}
 	for i, choices := 0, f.Choices(); i < len(choices); i++ {
 		if c := &choices[i]; c.Index == 0 {
 			if c.Reason != "" {
+				w.end.own = isOwn(w.summary)
 				w.end.read(c.Object.Of(f.Data), f.Data)
 				w.blocks.content.cut = w.end.isCut()
 			}
@@ -268,7 +274,8 @@ func (w *Writer) finish() error {
 		dst = append(dst, observe.Comment(w.summary)...)
 	}
 	dst = append(append(dst, "event: message_stop\ndata: {\"type\":\"message_stop\""...), w.end.stop...)
-	w.print.dst = append(dst, "}\n\n"...)
+	dst = append(dst, "}\n\n"...)
+	w.print.dst = dst
 	return nil
 }
 
