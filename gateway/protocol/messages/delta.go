@@ -61,8 +61,10 @@ func (r *reading) body(f *wire.Frame, c *wire.Choice) error {
 	var s said
 	data := f.Data
 	wire.Members(data[:c.Body.End], c.Body.Start, func(key []byte, at wire.Span) bool {
-		if !at.IsNull(data) {
-			s.set(key, at.Of(data))
+		if !at.IsNull(data) && !s.set(key, at.Of(data)) && !protocol.IsHollow(at.Of(data)) {
+			if warning := protocol.DroppedMembers[string(key)]; warning != "" {
+				r.summary.Warn(warning)
+			}
 		}
 		return true
 	})
@@ -171,7 +173,8 @@ func (r *reading) content(v value) error {
 	})
 }
 
-func (s *said) set(key []byte, v value) {
+// set takes a member; it reports false for one that is not read.
+func (s *said) set(key []byte, v value) bool {
 	switch string(key) {
 	case "reasoning_content":
 		s.reasoning = v
@@ -195,7 +198,10 @@ func (s *said) set(key []byte, v value) {
 		s.notes = v
 	case "provider_specific_fields":
 		s.own = v
+	default:
+		return false
 	}
+	return true
 }
 
 // learn notes the shape of a chunk in which one string says all there is.

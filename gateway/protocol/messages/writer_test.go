@@ -254,7 +254,8 @@ func TestWriterGivenUp(t *testing.T) {
 	}
 }
 
-// TestWriterSaysWhatItLeavesOut: a message has no place for the annotations of a chat, nor for a second choice.
+// TestWriterSaysWhatItLeavesOut: a message has no place for the annotations of a chat, for sounds and pictures, nor for a second
+// choice.
 func TestWriterSaysWhatItLeavesOut(t *testing.T) {
 	t.Parallel()
 	second := strings.Replace(delta(`{"content":"x"}`), `"index":0`, `"index":1`, 1)
@@ -262,6 +263,10 @@ func TestWriterSaysWhatItLeavesOut(t *testing.T) {
 		"annotations":     {delta(`{"content":"x","annotations":[{"type":"url_citation","url_citation":{"url":"https://x"}}]}`), "annotation_dropped"},
 		"none":            {delta(`{"content":"x","annotations":[]}`), ""},
 		"a second choice": {second, "choice_dropped"},
+		"audio":           {delta(`{"content":"x","audio":{"id":"audio_1","transcript":"x"}}`), "audio_dropped"},
+		"no audio":        {delta(`{"content":"x","audio":null}`), ""},
+		"a picture":       {delta(`{"images":[{"type":"image_url","image_url":{"url":"data:,"}}]}`), "image_dropped"},
+		"tools that ran":  {delta(`{"executed_tools":[{"type":"search"}]}`), "executed_tools_dropped"},
 	} {
 		_, sum, err := streamed(t, "", c.chunk, delta(`{"content":"y"}`), end("stop", ""))
 		if got := strings.Join(sum.Warnings, " "); err != nil || got != c.want {

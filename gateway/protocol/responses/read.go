@@ -7,6 +7,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/callgate/callgate/gateway"
+	"github.com/callgate/callgate/gateway/protocol"
 	"github.com/callgate/callgate/gateway/protocol/served"
 	"github.com/callgate/callgate/gateway/wire"
 )
@@ -167,9 +168,15 @@ func isEmptyValue(v []byte) bool {
 func (r *reader) readBody(f *wire.Frame, c *wire.Choice) error {
 	var b body
 	wire.Members(f.Data[:c.Body.End], c.Body.Start, func(key []byte, v wire.Span) bool {
-		if value := v.Of(f.Data); !isEmptyValue(value) && !b.take(string(key), value) {
+		value := v.Of(f.Data)
+		if isEmptyValue(value) {
+			return true
+		}
+		if !b.take(string(key), value) {
 			r.machine.output.size += len(value)
 			r.machine.thinking.thoughts.add(string(key), value, f.Whole)
+		} else if warning := protocol.DroppedMembers[string(key)]; warning != "" {
+			r.machine.summary.Warn(warning)
 		}
 		return true
 	})

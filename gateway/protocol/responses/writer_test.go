@@ -132,6 +132,21 @@ func TestPieces(t *testing.T) {
 	}
 }
 
+// TestDroppedMembers wants a word of sounds and pictures, for which a response has no place.
+func TestDroppedMembers(t *testing.T) {
+	t.Parallel()
+	for member, want := range map[string]string{
+		`"audio":{"id":"audio_1","transcript":"x"}`: "audio_dropped", `"audio":null`: "", `"images":[]`: "",
+		`"images":[{"type":"image_url"}]`: "image_dropped", `"executed_tools":[{"type":"search"}]`: "executed_tools_dropped",
+	} {
+		sum, out := chunks(t, parse(t, `{"model":"m","input":"x","stream":true}`), delta(`{"content":"a",`+member+`}`), finish("stop"))
+		check(t, out)
+		if got := strings.Join(sum.Warnings, " "); got != want {
+			t.Errorf("%s: got the warnings %q, want %q", member, got, want)
+		}
+	}
+}
+
 // TestAnnotations wants the places that a text is from with the text, and a word of what a response has no place for.
 func TestAnnotations(t *testing.T) {
 	t.Parallel()
