@@ -361,8 +361,11 @@ func (r *reader) readCalls(b *body) (err error) {
 		if !isString(id) || !jsontext.Value(id).IsValid() {
 			id = nil
 		}
-		if isObject(function) {
+		switch {
+		case isObject(function):
 			err = r.machine.addCall(key, id, function.get("name"), argument(function))
+		case id != nil: // it begins, in a form that is not read
+			r.machine.summary.Warn("call_dropped:no_name")
 		}
 		return err == nil
 	})
