@@ -28,7 +28,6 @@ func TestMessagesStreamPasses(t *testing.T) {
 	for name, tt := range map[string]struct {
 		events []string
 		reason string // end_turn if it is empty
-		want   []string
 	}{
 		"a delta of text":          {events: []string{start(0, `{"type":"text","text":""}`), delta(0, `{"type":"text_delta","text":"a","new":{"b":1.0}}`), delta(0, `{"type":"text_delta","text":"b"}`), stop(0)}},
 		"a delta of an empty text": {events: []string{start(0, `{"type":"text","text":""}`), delta(0, `{"type":"text_delta","text":"","new":1}`), delta(0, `{"type":"text_delta","text":"b"}`), stop(0)}},
@@ -44,12 +43,14 @@ func TestMessagesStreamPasses(t *testing.T) {
 		"an unknown delta of thinking": {events: append([]string{start(0, thinking), delta(0, `{"type":"new_delta","new":"x"}`), delta(0, `{"type":"thinking_delta","thinking":"a"}`),
 			delta(0, `{"type":"new_delta","new":"y"}`), delta(0, `{"type":"signature_delta","signature":"Eo=="}`), stop(0)}, text(1, "x")...)},
 		"an unknown delta of a call": {reason: "tool_use", events: []string{start(0, call), delta(0, `{"type":"new_delta","new":"x"}`), args, delta(0, `{"type":"new_delta","new":"y"}`), stop(0)}},
-		"an unknown delta of a block elsewhere": {events: append([]string{start(0, search), delta(0, `{"type":"new_delta","new":"x"}`), args, stop(0)}, text(1, "x")...),
-			want: append([]string{start(0, `{"type":"server_tool_use","id":"srvtoolu_1","name":"web_search","input":{"a":1}}`), delta(0, `{"type":"new_delta","new":"x"}`), stop(0)}, text(1, "x")...)},
-		"the end of a text":            {events: append([]string{start(0, `{"type":"text","text":""}`), delta(0, `{"type":"text_delta","text":"a"}`), `{"type":"content_block_stop","index":0,"new":{"a":1.0}}`}, text(1, "x")...)},
-		"the end of thinking":          {events: append([]string{start(0, thinking), delta(0, `{"type":"thinking_delta","thinking":"a"}`), delta(0, `{"type":"signature_delta","signature":"Eo=="}`), `{"type":"content_block_stop","index":0,"new":1}`}, text(1, "x")...)},
-		"the end of a call":            {reason: "tool_use", events: []string{start(0, call), args, `{"type":"content_block_stop","index":0,"new":1}`}},
-		"the end of a block elsewhere": {events: append([]string{start(0, `{"type":"web_search_tool_result","tool_use_id":"srvtoolu_1","content":[]}`), `{"type":"content_block_stop","index":0,"new":1}`}, text(1, "x")...)},
+		"a block of a tool elsewhere": {events: append([]string{`{"type":"content_block_start","index":0,"content_block":` + search + `,"new":1}`, delta(0, `{"type":"new_delta","new":"x"}`),
+			delta(0, `{"type":"input_json_delta","partial_json":"{\"a\"","new":1}`), delta(0, `{"type":"input_json_delta","partial_json":":1}"}`), `{"type":"content_block_stop","index":0,"new":1}`}, text(1, "x")...)},
+		"tools elsewhere behind a call": {reason: "tool_use", events: append([]string{start(0, call), args, stop(0), start(1, search), delta(1, `{"type":"input_json_delta","partial_json":"{\"a\":1}"}`), stop(1)}, text(2, "x")...)},
+		"a compaction":                  {reason: "compaction", events: append([]string{start(0, `{"type":"compaction","content":null}`), delta(0, `{"type":"compaction_delta","content":"a"}`), stop(0)}, text(1, "x")...)},
+		"the end of a text":             {events: append([]string{start(0, `{"type":"text","text":""}`), delta(0, `{"type":"text_delta","text":"a"}`), `{"type":"content_block_stop","index":0,"new":{"a":1.0}}`}, text(1, "x")...)},
+		"the end of thinking":           {events: append([]string{start(0, thinking), delta(0, `{"type":"thinking_delta","thinking":"a"}`), delta(0, `{"type":"signature_delta","signature":"Eo=="}`), `{"type":"content_block_stop","index":0,"new":1}`}, text(1, "x")...)},
+		"the end of a call":             {reason: "tool_use", events: []string{start(0, call), args, `{"type":"content_block_stop","index":0,"new":1}`}},
+		"the end of a block elsewhere":  {events: append([]string{start(0, `{"type":"web_search_tool_result","tool_use_id":"srvtoolu_1","content":[]}`), `{"type":"content_block_stop","index":0,"new":1}`}, text(1, "x")...)},
 		"the beginning of thinking": {events: append([]string{start(0, `{"type":"thinking","thinking":"","signature":"","new":{"a":1.0}}`), delta(0, `{"type":"thinking_delta","thinking":"a"}`),
 			delta(0, `{"type":"signature_delta","signature":"Eo=="}`), stop(0)}, text(1, "x")...)},
 		"the beginning of thinking that is not shown": {events: append([]string{start(0, `{"type":"thinking","thinking":"","signature":"","new":1}`), delta(0, `{"type":"signature_delta","signature":"Eo=="}`), stop(0)}, text(1, "x")...)},
@@ -62,12 +63,9 @@ func TestMessagesStreamPasses(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			reason, want := tt.reason, tt.want
+			reason := tt.reason
 			if reason == "" {
 				reason = "end_turn"
-			}
-			if want == nil {
-				want = tt.events
 			}
 			var answer strings.Builder
 			begin := `{"type":"message_start","message":{"id":"msg_01","type":"message","role":"assistant","model":"claude-x","content":[],"stop_reason":null,"stop_sequence":null,"new":{"a":1.0},"usage":{"input_tokens":1,"output_tokens":1}}}`
@@ -78,7 +76,7 @@ func TestMessagesStreamPasses(t *testing.T) {
 			g := serve(t, fmt.Sprintf("log: {level: error}\nproviders: {up: {type: anthropic, base_url: %q, empty_completion: pass}}\nmodels: {m: {targets: [{provider: up, model: claude-x}]}}",
 				static(t, http.StatusOK, "text/event-stream", answer.String())))
 			r := g.do(g.request("POST", "/v1/messages", `{"model":"m","max_tokens":99,"stream":true,"messages":[{"role":"user","content":"x"}],"tools":[{"name":"f","input_schema":{"type":"object","properties":{"a":{"type":"integer"}}}}]}`))
-			got, all := streamData(t, r.body), slices.Concat([]string{begin}, want, end)
+			got, all := streamData(t, r.body), slices.Concat([]string{begin}, tt.events, end)
 			for i := range max(len(got), len(all)) {
 				switch {
 				case i >= len(got):

@@ -20,7 +20,8 @@ type block struct {
 	thinking, signature, input []byte  // what came in pieces, as it stood between the quotes
 	given                      []field // what came whole for a member
 	with                       object  // for a client of the Messages API, what goes out beside it
-	deltas                     list    // and deltas of which nothing is read
+	passed                     bool    // a client of the Messages API gets it as it comes
+	over                       bool    // and another one has begun behind it
 	size                       int     // bytes kept
 	lost                       bool    // it was too much to keep
 }
@@ -45,6 +46,9 @@ func (o *openBlocks) add(index int, b *block) error {
 	}
 	if o.blocks == nil {
 		o.blocks = map[int]*block{}
+	}
+	for _, other := range o.blocks {
+		other.over = true
 	}
 	o.blocks[index] = b
 	o.out.content = true
@@ -82,9 +86,15 @@ func (o *openBlocks) start(index int, v value, rest object) error {
 		o.begin(b, besides(v, "type", "thinking", "signature"))
 		o.think(b, get(v, "thinking"))
 		o.sign(b, get(v, "signature"))
-	default:
+	case "redacted_thinking":
 		o.keepStart(b, v)
 		b.with = o.out.take()
+	default:
+		if b.passed = o.out.native; b.passed {
+			o.out.own("opens", arrayOf(compact(v)))
+			break
+		}
+		o.keepStart(b, v)
 	}
 	return nil
 }
@@ -149,6 +159,10 @@ func (o *openBlocks) delta(index int, v value, rest object) error {
 		o.begin(b, nil)
 	}
 	o.out.beside("event", rest)
+	if b.passed {
+		o.pass(b, v)
+		return nil
+	}
 	member := textMembers[kind]
 	if member != "" && o.out.native {
 		o.out.beside("delta", besides(v, "type", member))
@@ -159,6 +173,17 @@ func (o *openBlocks) delta(index int, v value, rest object) error {
 		o.other(b, kind, merge(v, []field{{member, value(`""`)}}))
 	}
 	return nil
+}
+
+// pass gives a delta to a client of the Messages API as it is. One that comes behind the beginning of another block has no
+// place any more.
+func (o *openBlocks) pass(b *block, v value) {
+	if b.over {
+		o.out.with = nil
+		o.warnings.drop("blocks")
+		return
+	}
+	o.out.own("deltas", arrayOf(compact(v)))
 }
 
 // take takes the piece that a delta of a kind has of a block.
@@ -184,17 +209,10 @@ func (o *openBlocks) take(b *block, kind string, v value) {
 // other takes a delta of which nothing is read. A client of the Messages API gets it as it is, in its block; others are
 // told.
 func (o *openBlocks) other(b *block, kind string, v value) {
-	v = compact(v)
-	switch {
-	case !o.out.native:
+	if !o.out.native {
 		o.warnings.add("delta", kind)
-		o.out.own("deltas", arrayOf(v))
-	case !b.isKept():
-		o.out.own("deltas", arrayOf(v))
-	case o.keep(b, len(v)):
-		b.deltas.add(v)
-		o.out.with = nil
 	}
+	o.pass(b, v)
 }
 
 // isKept reports whether a block goes out when it ends.
@@ -230,33 +248,28 @@ func (o *openBlocks) stop(index int, rest object) {
 			o.warnings.drop("thinking_blocks")
 			break
 		}
-		o.endKept(b, rest)
+		o.out.with = b.with
+		o.out.beside("ends", rest)
 		o.out.thought(index, b.joined())
 		return
 	default:
-		if !o.out.native { // else the client gets it as it is
-			o.warnings.add("block", b.kind)
+		if b.passed {
+			if !b.over {
+				o.out.note("ends", rest)
+			}
+			return
 		}
+		o.warnings.add("block", b.kind)
 		if b.lost {
 			o.warnings.drop("blocks")
 			break
 		}
-		o.endKept(b, rest)
 		o.out.own("blocks", arrayOf(b.joined()))
 		return
 	}
 	if len(rest) > 0 {
 		o.out.note("ends", rest)
 	}
-}
-
-// endKept puts beside a block what else was said of it.
-func (o *openBlocks) endKept(b *block, rest object) {
-	o.out.with = b.with
-	if len(b.deltas) > 0 {
-		o.out.with.set("deltas", b.deltas.array())
-	}
-	o.out.beside("ends", rest)
 }
 
 // pay writes the arguments of calls that ended without any. It waits until the answer

@@ -20,8 +20,9 @@
 // taken back in the next turn. In a stream the entries of these lists have an index, but
 // for the first; OpenAI's SDK for Python needs it. A client of the Messages API is also told there where a
 // text or a thought begins and ends (begins, ends), what its block and that of a call have
-// besides (begins, beside), what deltas and events have (delta, event, stop), and gets
-// deltas and events of an unknown type as they are (deltas, event).
+// besides (begins, beside), what deltas and events have (delta, event, stop), and gets as
+// they come other blocks (opens, deltas), and deltas and events of an unknown type (deltas,
+// event).
 package anthropic
 
 import (

@@ -29,10 +29,11 @@ const (
 	textBlock
 	thinkingBlock
 	callBlock
-	opaqueBlock // written at once
+	opaqueBlock // written at once, or as it comes
 	ranBlock    // a call that the gateway has made
 	breakBlock  // what follows is another block, were it of the same kind
 	endBlock    // the block ends, were it empty
+	rawBegin    // of an opaque block, written as it is
 	rawDelta    // of the block, written as it is
 	citation    // of the text that is open or begins
 )
@@ -156,18 +157,18 @@ func (b *blocks) signed(thought value, signature []byte) error {
 func (b *blocks) opaque(v value) error { return b.put(item{kind: opaqueBlock, text: v}) }
 
 // within writes what an upstream of the Messages API has said of the block at hand: deltas as they are, and its end.
-func (b *blocks) within(x extra) error {
+func (b *blocks) within(deltas value, ends []byte) error {
 	put := func(it item) error {
 		if b.content.open == callBlock && len(b.wait) == 0 {
 			return b.content.write(it)
 		}
 		return b.put(it)
 	}
-	err := elements(x.deltas, func(_ int, v value) error { return put(item{kind: rawDelta, text: v}) })
-	if err != nil || x.ends == nil {
+	err := elements(deltas, func(_ int, v value) error { return put(item{kind: rawDelta, text: v}) })
+	if err != nil || ends == nil {
 		return err
 	}
-	return put(item{kind: endBlock, text: x.ends})
+	return put(item{kind: endBlock, text: ends})
 }
 
 // finish ends the last block, and writes what has waited.

@@ -61,6 +61,13 @@ func (c *content) write(it item) error {
 			return nil
 		}
 		return c.close()
+	case rawBegin:
+		if err := c.close(); err != nil {
+			return err
+		}
+		c.next = next{event: it.extra.event}
+		c.begin(opaqueBlock, string(it.text), "")
+		return nil
 	case rawDelta:
 		err := c.beginNext()
 		if err == nil && c.open != noBlock {
@@ -195,6 +202,8 @@ func (c *content) close() error {
 	switch k {
 	case callBlock:
 		return c.closeCall(ends)
+	case opaqueBlock:
+		c.print.stop("", ends)
 	case thinkingBlock:
 		if len(c.signature) == 0 {
 			c.signature = append(c.signature, c.seal()...)

@@ -124,15 +124,12 @@ func (r *reading) calls(s *said) error {
 // rest takes what an upstream of the Messages API has said of the block at hand besides.
 func (r *reading) rest(s *said) error {
 	b := r.blocks
-	x := b.extra
-	if x.deltas == nil {
-		x.deltas = find(s.own, "deltas")
-	}
-	b.extra = extra{event: x.event}
-	if s.thoughts != nil || find(s.own, "blocks") != nil { // that is what the rest was of
+	ends := b.extra.ends
+	b.extra = extra{event: b.extra.event}
+	if s.thoughts != nil { // that is what ends
 		return nil
 	}
-	return b.within(x)
+	return b.within(find(s.own, "deltas"), ends)
 }
 
 // extraOf is what stands in provider_specific_fields of a chunk that was made of an event of the Messages API.
@@ -147,7 +144,7 @@ func extraOf(own value) (x extra) {
 		}
 		return others(v)
 	}
-	return extra{event: more("event"), delta: more("delta"), ends: more("ends"), deltas: find(own, "deltas")}
+	return extra{event: more("event"), delta: more("delta"), ends: more("ends")}
 }
 
 // onlyCall is the index of a call in the form of before there were several.
@@ -312,7 +309,10 @@ func (r *reading) ownBlocks(own value) error {
 	if own == nil {
 		return nil
 	}
-	err := elements(find(own, "blocks"), func(_ int, v value) error { return r.blocks.opaque(v) })
+	err := elements(find(own, "opens"), func(_ int, v value) error { return r.blocks.put(item{kind: rawBegin, text: v}) })
+	if err == nil {
+		err = elements(find(own, "blocks"), func(_ int, v value) error { return r.blocks.opaque(v) })
+	}
 	if err != nil {
 		return err
 	}

@@ -15,19 +15,16 @@ type printer struct {
 }
 
 // extra is what an upstream of the Messages API has said of a block besides what is read: members of an event, of the
-// delta in it, and of the event that ends the block, each with a comma in front; and deltas of which nothing is read.
-type extra struct {
-	event, delta, ends []byte
-	deltas             value
-}
+// delta in it, and of the event that ends the block, each with a comma in front.
+type extra struct{ event, delta, ends []byte }
 
 var nothing = &extra{}
 
-func (x *extra) size() int { return len(x.event) + len(x.delta) + len(x.ends) + len(x.deltas) }
+func (x *extra) size() int { return len(x.event) + len(x.delta) + len(x.ends) }
 
 // clone is a copy that may be kept.
 func (x *extra) clone() extra {
-	return extra{bytes.Clone(x.event), bytes.Clone(x.delta), bytes.Clone(x.ends), bytes.Clone(x.deltas)}
+	return extra{bytes.Clone(x.event), bytes.Clone(x.delta), bytes.Clone(x.ends)}
 }
 
 // start opens a block. begin is its JSON up to the text, rest what follows, and event are further members of the event.
@@ -97,10 +94,6 @@ func (p *printer) object(v value, x *extra) {
 	}
 	p.event("content_block_start", x.event)
 	p.dst = append(appendLine(append(p.dst, `,"content_block":`...), v), "}\n\n"...)
-	_ = elements(x.deltas, func(_ int, v value) error {
-		p.raw(v, nil)
-		return nil
-	})
 	p.stop("", x.ends)
 }
 
