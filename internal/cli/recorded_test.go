@@ -285,7 +285,8 @@ func blockEvents(t *testing.T, body string) (all []string) {
 			delete(block, "input")
 		}
 		empty := delta["text"] == "" || delta["thinking"] == "" || delta["signature"] == "" || delta["partial_json"] == ""
-		if kind, _ := e["type"].(string); strings.HasPrefix(kind, "content_block_") && !empty && !(calls[e["index"]] && delta["type"] == "input_json_delta") {
+		left := empty || calls[e["index"]] && delta["type"] == "input_json_delta"
+		if kind, _ := e["type"].(string); strings.HasPrefix(kind, "content_block_") && !left {
 			text, err := json.Marshal(e)
 			if err != nil {
 				t.Fatal(err)

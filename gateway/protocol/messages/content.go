@@ -49,6 +49,17 @@ func (c *content) write(it item) error {
 		return c.writeOpaque(it.text, &it.extra)
 	case ranBlock:
 		return c.writeRan(it.text, it.sign)
+	case breakBlock, endBlock, rawBegin, rawDelta:
+		return c.writeTheirs(&it)
+	case citation:
+		return c.cite(it.text, &it.extra)
+	}
+	return nil
+}
+
+// writeTheirs writes what an upstream of the Messages API has said of a block.
+func (c *content) writeTheirs(it *item) error {
+	switch it.kind {
 	case breakBlock:
 		c.next = next{kind: it.of, beside: bytes.Clone(it.text), event: bytes.Clone(it.extra.event)}
 		return c.close()
@@ -74,8 +85,6 @@ func (c *content) write(it item) error {
 			c.print.raw(it.text, it.extra.event)
 		}
 		return err
-	case citation:
-		return c.cite(it.text, &it.extra)
 	}
 	return nil
 }
