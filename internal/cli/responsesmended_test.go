@@ -88,7 +88,7 @@ func TestResponsesMended(t *testing.T) {
 }
 
 // mendedItems demands that the items of a repaired answer are the upstream's, but for what was repaired. In a stream the gateway
-// has said a call that it repairs as its own.
+// has said a call that it repairs with an id of its own.
 func mendedItems(t *testing.T, output []string, name string, stream bool) {
 	t.Helper()
 	for i, it := range passItems {
@@ -100,7 +100,10 @@ func mendedItems(t *testing.T, output []string, name string, stream bool) {
 			want = strings.Replace(want, `1.0}`, `1.0,}`, 1)
 		}
 		if stream && i == 4 {
-			continue
+			want = canonical(t, strings.Replace(want, "fc_up", "ID", 1))
+			if i < len(output) {
+				output[i] = canonical(t, regexp.MustCompile(`fc_[0-9a-z]+`).ReplaceAllString(output[i], "ID"))
+			}
 		}
 		if i >= len(output) || output[i] != want {
 			t.Errorf("got the items %s, not %s", output[min(i, len(output)-1):], want)

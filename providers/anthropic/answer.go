@@ -89,13 +89,21 @@ func (e *ending) set(o *object, calls int, native bool, w *warnings) {
 			finish = "tool_calls"
 		}
 	case !known:
-		w.add("stop_reason", own)
-		finish = "stop"
+		if !native {
+			w.add("stop_reason", own)
+		}
+		if finish = "stop"; calls > 0 {
+			finish = "tool_calls"
+		}
 	case finish == "tool_calls" && calls == 0:
 		w.add("stop_reason", "tool_use_without_call")
 		finish = "stop"
-	case !native && (own == "pause_turn" || own == "compaction"):
-		w.add("stop_reason", own)
+	case own == "pause_turn" || own == "compaction":
+		if !native {
+			w.add("stop_reason", own)
+		} else if calls > 0 {
+			finish = "tool_calls" // which the client does not see, and nobody has to repair
+		}
 	}
 	o.setString("finish_reason", finish)
 	o.setGiven("native_finish_reason", e.reason)

@@ -2,6 +2,7 @@ package anthropic_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"testing"
 )
 
@@ -70,13 +71,38 @@ func assemble(tb testing.TB, d drained) message {
 	return m
 }
 
+// join puts the entries of a list together as OpenAI's SDK for Python does: one that comes in a later chunk says by its
+// index that it is the next.
+func join(tb testing.TB, list, more []json.RawMessage) []json.RawMessage {
+	tb.Helper()
+	if len(list) == 0 {
+		return more
+	}
+	for _, raw := range more {
+		var entry map[string]json.RawMessage
+		if err := json.Unmarshal(raw, &entry); err != nil {
+			tb.Fatalf("%v in %s", err, raw)
+		}
+		if index := string(entry["index"]); index != fmt.Sprint(len(list)) {
+			tb.Errorf("got %s behind %d entries, want it to have an index", raw, len(list))
+		}
+		delete(entry, "index")
+		raw, err := json.Marshal(entry)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		list = append(list, raw)
+	}
+	return list
+}
+
 func (m *message) add(tb testing.TB, d message) {
 	tb.Helper()
 	m.Content += d.Content
 	m.Reasoning += d.Reasoning
-	m.Thoughts = append(m.Thoughts, d.Thoughts...)
-	m.Own.Blocks = append(m.Own.Blocks, d.Own.Blocks...)
-	m.Own.Citations = append(m.Own.Citations, d.Own.Citations...)
+	m.Thoughts = join(tb, m.Thoughts, d.Thoughts)
+	m.Own.Blocks = join(tb, m.Own.Blocks, d.Own.Blocks)
+	m.Own.Citations = join(tb, m.Own.Citations, d.Own.Citations)
 	for _, c := range d.Calls {
 		index := len(m.Calls)
 		if c.Index != nil {

@@ -76,9 +76,18 @@ func (p parts) readThoughts(place string, m map[string]value, to *blocks) error 
 			p.warnings.drop("messages.thinking")
 			return nil
 		}
-		to.give(v)
+		to.give(unnumbered(v))
 		return nil
 	})
+}
+
+// unnumbered is a block without the index that it got in a stream, which the API would refuse.
+func unnumbered(block value) value {
+	if get(block, "index") == nil {
+		return block
+	}
+	rest := besides(block, "index")
+	return rest.close()
 }
 
 // readCalls translates tool_calls.

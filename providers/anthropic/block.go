@@ -19,6 +19,9 @@ type block struct {
 	fed                        bool    // a call's arguments have begun to come
 	thinking, signature, input []byte  // what came in pieces, as it stood between the quotes
 	given                      []field // what came whole for a member
+	with                       object  // for a client of the Messages API, what goes out beside it
+	passed                     bool    // a client of the Messages API gets it as it comes
+	over                       bool    // and another one has begun behind it
 	size                       int     // bytes kept
 	lost                       bool    // it was too much to keep
 }
@@ -30,14 +33,13 @@ type openBlocks struct {
 
 	blocks map[int]*block // by Anthropic's index
 	kept   int            // bytes that they hold
-	last   string         // the kind of the latest
 	calls  int            // so far; the next call's index
 	owed   []int          // calls that ended without arguments
 }
 
 // add adds a block.
 func (o *openBlocks) add(index int, b *block) error {
-	o.stop(index) // if that was forgotten
+	o.stop(index, nil) // if that was forgotten
 	o.pay()
 	if len(o.blocks) == maxOpen {
 		return errTooMany
@@ -45,63 +47,88 @@ func (o *openBlocks) add(index int, b *block) error {
 	if o.blocks == nil {
 		o.blocks = map[int]*block{}
 	}
-	o.blocks[index], o.last = b, b.kind
+	for _, other := range o.blocks {
+		other.over = true
+	}
+	o.blocks[index] = b
 	o.out.content = true
 	return nil
 }
 
 // start begins a block. What it holds already counts as its first delta, except
-// for a call's input: that is given when no other comes.
-func (o *openBlocks) start(index int, v value) error {
-	b, before := &block{kind: text(get(v, "type"))}, o.last
+// for a call's input: that is given when no other comes. rest is what its event says besides.
+func (o *openBlocks) start(index int, v value, rest object) error {
+	b := &block{kind: text(get(v, "type"))}
 	if err := o.add(index, b); err != nil {
 		return err
 	}
+	o.out.beside("event", rest)
 	switch b.kind {
 	case "text":
-		if o.out.native {
-			o.beginText(v, before == "text")
+		cited := get(v, "citations")
+		rest := besides(v, "type", "text", "citations")
+		if cited != nil && hollow(cited) { // there may come some
+			rest.set("citations", cited)
 		}
+		o.begin(b, rest)
 		o.out.text(get(v, "text"))
-		o.out.cite(get(v, "citations"))
+		o.out.cite(cited)
 	case "tool_use":
 		b.start, b.call = clone(get(v, "input")), o.calls
 		o.calls++
 		entry := calledBy(call(digits(b.call), get(v, "id"), get(v, "name"), value(`""`)), get(v, "caller"), o.out.native)
-		if rest := besides(v, "id", "name", "input", "caller"); o.out.native && len(rest) > 0 {
+		if rest := besides(v, "type", "id", "name", "input", "caller"); o.out.native && len(rest) > 0 {
 			entry = merge(entry, []field{{"beside", rest.close()}})
 		}
 		o.out.emit("tool_calls", arrayOf(entry))
 	case "thinking":
 		o.keepStart(b, v)
+		o.begin(b, besides(v, "type", "thinking", "signature"))
 		o.think(b, get(v, "thinking"))
 		o.sign(b, get(v, "signature"))
+	case "redacted_thinking":
+		o.keepStart(b, v)
+		b.with = o.out.take()
 	default:
+		if b.passed = o.out.native; b.passed {
+			o.out.own("opens", arrayOf(compact(v)))
+			break
+		}
 		o.keepStart(b, v)
 	}
 	return nil
 }
 
-// beginText says to a client of the Messages API where a text begins behind another one, since citations are of one
-// of them, and what else the block holds. For others texts are one.
-func (o *openBlocks) beginText(block value, apart bool) {
-	switch rest := besides(block, "text", "citations"); {
-	case len(rest) > 0:
-		o.out.own("begins", rest.close())
-	case apart:
-		o.out.own("begins", value(`"text"`))
+// begin says to a client of the Messages API where a text or a thought begins, since citations are of one text and a
+// signature is of one thought, and what else its block holds. For others texts are one.
+func (o *openBlocks) begin(b *block, rest object) {
+	if o.out.native {
+		rest.setString("type", b.kind)
+		o.out.note("begins", rest)
 	}
 }
 
-// besides are the members of a block but for its type and those of some names.
-func besides(block value, names ...string) (rest object) {
-	_ = members(block, func(name string, v value) error {
-		if name != "type" && !slices.Contains(names, name) {
+// besides are the members of an object but for those of some names.
+func besides(o value, names ...string) (rest object) {
+	_ = members(o, func(name string, v value) error {
+		if !slices.Contains(names, name) {
 			rest.set(name, compact(v))
 		}
 		return nil
 	})
 	return rest
+}
+
+// picked is an object of the members that have some names.
+func picked(o value, names ...string) value {
+	var out object
+	_ = members(o, func(name string, v value) error {
+		if slices.Contains(names, name) {
+			out.set(name, v)
+		}
+		return nil
+	})
+	return out.close()
 }
 
 func (o *openBlocks) keepStart(b *block, v value) {
@@ -110,9 +137,14 @@ func (o *openBlocks) keepStart(b *block, v value) {
 	}
 }
 
+// textMembers are the members of deltas that are read.
+var textMembers = map[string]string{
+	"text_delta": "text", "thinking_delta": "thinking", "signature_delta": "signature", "input_json_delta": "partial_json", "citations_delta": "citation",
+}
+
 // delta takes a piece of a block. One whose beginning was not seen is what its delta
-// says, except for a call, which would have no name.
-func (o *openBlocks) delta(index int, v value) error {
+// says, except for a call, which would have no name. rest is what its event says besides.
+func (o *openBlocks) delta(index int, v value, rest object) error {
 	kind := text(get(v, "type"))
 	b := o.blocks[index]
 	if b == nil {
@@ -124,7 +156,38 @@ func (o *openBlocks) delta(index int, v value) error {
 		if err := o.add(index, b); err != nil {
 			return err
 		}
+		o.begin(b, nil)
 	}
+	o.out.beside("event", rest)
+	if b.passed {
+		o.pass(b, v)
+		return nil
+	}
+	member := textMembers[kind]
+	if member != "" && o.out.native {
+		o.out.beside("delta", besides(v, "type", member))
+	}
+	o.take(b, kind, v)
+	if len(o.out.with) > 0 { // it went out with nothing
+		o.out.with = nil
+		o.other(b, kind, merge(v, []field{{member, value(`""`)}}))
+	}
+	return nil
+}
+
+// pass gives a delta to a client of the Messages API as it is. One that comes behind the beginning of another block has no
+// place any more.
+func (o *openBlocks) pass(b *block, v value) {
+	if b.over {
+		o.out.with = nil
+		o.warnings.drop("blocks")
+		return
+	}
+	o.out.own("deltas", arrayOf(compact(v)))
+}
+
+// take takes the piece that a delta of a kind has of a block.
+func (o *openBlocks) take(b *block, kind string, v value) {
 	switch {
 	case kind == "text_delta" && b.kind == "text":
 		o.out.text(get(v, "text"))
@@ -132,21 +195,34 @@ func (o *openBlocks) delta(index int, v value) error {
 		o.think(b, get(v, "thinking"))
 	case kind == "signature_delta" && b.kind == "thinking":
 		o.sign(b, get(v, "signature"))
-	case kind == "input_json_delta":
+	case kind == "input_json_delta" && (b.kind == "tool_use" || b.isKept()):
 		o.arguments(b, get(v, "partial_json"))
 	case kind == "citations_delta":
 		o.out.cite(arrayOf(get(v, "citation")))
 	case kind == "compaction_delta" && b.kind == "compaction":
 		o.condense(b, v)
 	default:
-		o.warnings.add("delta", kind)
-		o.out.own("deltas", arrayOf(compact(v)))
+		o.other(b, kind, v)
 	}
-	return nil
 }
 
-// stop ends a block, if it is open, and writes what could not be written before.
-func (o *openBlocks) stop(index int) {
+// other takes a delta of which nothing is read. A client of the Messages API gets it as it is, in its block; others are
+// told.
+func (o *openBlocks) other(b *block, kind string, v value) {
+	if !o.out.native {
+		o.warnings.add("delta", kind)
+	}
+	o.pass(b, v)
+}
+
+// isKept reports whether a block goes out when it ends.
+func (b *block) isKept() bool {
+	return b.kind != "text" && b.kind != "thinking" && b.kind != "tool_use"
+}
+
+// stop ends a block, if it is open, and writes what could not be written before. rest is what its end says besides,
+// which a client of the Messages API gets.
+func (o *openBlocks) stop(index int, rest object) {
 	b := o.blocks[index]
 	if b == nil {
 		return
@@ -155,6 +231,10 @@ func (o *openBlocks) stop(index int) {
 	o.kept -= b.size
 	switch b.kind {
 	case "text":
+		if o.out.native { // of which it is a block, were it empty
+			o.out.note("ends", rest)
+		}
+		return
 	case "tool_use":
 		switch {
 		case b.fed:
@@ -168,16 +248,27 @@ func (o *openBlocks) stop(index int) {
 			o.warnings.drop("thinking_blocks")
 			break
 		}
+		o.out.with = b.with
+		o.out.beside("ends", rest)
 		o.out.thought(index, b.joined())
+		return
 	default:
-		if !o.out.native { // else the client gets it as it is
-			o.warnings.add("block", b.kind)
+		if b.passed {
+			if !b.over {
+				o.out.note("ends", rest)
+			}
+			return
 		}
+		o.warnings.add("block", b.kind)
 		if b.lost {
 			o.warnings.drop("blocks")
 			break
 		}
 		o.out.own("blocks", arrayOf(b.joined()))
+		return
+	}
+	if len(rest) > 0 {
+		o.out.note("ends", rest)
 	}
 }
 
@@ -195,7 +286,7 @@ func (o *openBlocks) pay() {
 // paid if the answer was cut.
 func (o *openBlocks) end(cut bool) {
 	for _, index := range slices.Sorted(maps.Keys(o.blocks)) {
-		o.stop(index)
+		o.stop(index, nil)
 	}
 	if cut && len(o.owed) > 0 {
 		o.warnings.add("cut", "tool_calls")
@@ -241,7 +332,12 @@ func (o *openBlocks) condense(b *block, delta value) {
 	})
 }
 
-func (o *openBlocks) sign(b *block, v value) { o.append(b, &b.signature, v) }
+func (o *openBlocks) sign(b *block, v value) {
+	o.append(b, &b.signature, v)
+	if with := o.out.take(); len(with) > 0 { // it goes out at the block's end
+		b.with = with
+	}
+}
 
 // arguments writes a fragment of a call's arguments as it came, and keeps those of other blocks.
 func (o *openBlocks) arguments(b *block, v value) {

@@ -14,6 +14,9 @@ type chunks struct {
 	withUsage bool
 	native    bool   // the client speaks the Messages API
 	begun     extras // of the message as it begins, for such a client
+	with      object // provider_specific_fields of the next chunk, for such a client
+
+	listed map[string]int // how many entries a list has, by its member
 
 	frames  []gateway.Frame // made and not given out yet
 	head    object          // what every chunk begins with; empty until the first is written
@@ -42,6 +45,21 @@ func (c *chunks) begin(message value) bool {
 	return true
 }
 
+// beside puts an object, if there is something in it, into provider_specific_fields of the next chunk. They stand beside
+// the choices, since they are nothing that a client would act on: an answer that has no more is empty.
+func (c *chunks) beside(name string, rest object) {
+	if len(rest) > 0 {
+		c.with.set(name, rest.close())
+	}
+}
+
+// take is what would stand beside the choices of the next chunk, where nothing stands then.
+func (c *chunks) take() object {
+	with := c.with
+	c.with = nil
+	return with
+}
+
 // emit writes a delta of one field, in the midst of the answer.
 func (c *chunks) emit(name string, v value) {
 	delta := make(object, 0, len(name)+len(v)+len(`{"":}`))
@@ -53,7 +71,58 @@ func (c *chunks) emit(name string, v value) {
 func (c *chunks) emitDelta(delta value) {
 	c.begin(nil) // if it has not begun
 	c.content = true
-	c.chunk(delta, nil)
+	c.chunk(delta, c.rest())
+}
+
+// rest is what goes beside the choices of a chunk, behind them.
+func (c *chunks) rest() []byte {
+	var o object
+	if with := c.take(); len(with) > 0 {
+		o.set("provider_specific_fields", with.close())
+	}
+	return o.inner()
+}
+
+// numbered is a list of a delta, whose entries have an index from the second of the answer on. OpenAI's SDK for Python puts
+// the deltas of a stream together, and fails where an entry that is not the first has none.
+func (c *chunks) numbered(member string, entries value) value {
+	if c.native {
+		return entries
+	}
+	if c.listed == nil {
+		c.listed = map[string]int{}
+	}
+	var out list
+	_ = elements(entries, func(_ int, v value) error {
+		if n := c.listed[member]; n > 0 && isObject(v) {
+			v = merge(v, []field{{"index", digits(n)}})
+		}
+		c.listed[member]++
+		out.add(v)
+		return nil
+	})
+	return out.array()
+}
+
+// own writes what OpenAI's form has no place for.
+func (c *chunks) own(name string, entries value) {
+	var o object
+	o.set(name, c.numbered(name, entries))
+	c.emit("provider_specific_fields", o.close())
+}
+
+// note writes where a block begins or ends, for a client of the Messages API.
+func (c *chunks) note(name string, rest object) {
+	c.with.set(name, rest.close())
+	c.begin(nil)
+	c.chunk(value("{}"), c.rest())
+}
+
+// event writes an event that is of no block, for a client of the Messages API.
+func (c *chunks) event(data value) {
+	c.with.set("event", compact(data))
+	c.begin(nil)
+	c.frame(nil, c.rest())
 }
 
 // text writes text as it came.
@@ -70,17 +139,10 @@ func (c *chunks) cite(citations value) {
 	}
 }
 
-// own writes what OpenAI's form has no place for.
-func (c *chunks) own(name string, v value) {
-	var o object
-	o.set(name, v)
-	c.emit("provider_specific_fields", o.close())
-}
-
 // thought writes a block of thinking that has ended, in both forms that there are for it.
 func (c *chunks) thought(index int, block value) {
 	var delta object
-	delta.set("thinking_blocks", arrayOf(block))
+	delta.set("thinking_blocks", c.numbered("thinking_blocks", arrayOf(block)))
 	delta.set("reasoning_details", arrayOf(detail(block, index)))
 	c.emitDelta(delta.close())
 }

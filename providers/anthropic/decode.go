@@ -21,6 +21,7 @@ type decoder struct {
 	whole  map[int]bool // blocks that the message began with
 	tokens usage
 	extras extras
+	within extras // of the delta at the end, for a client of the Messages API
 	ending ending
 
 	finished bool // the chunk with the finish reason is written
@@ -48,13 +49,22 @@ func (d *decoder) read(data value) error {
 	case kind == "message_delta":
 		d.messageDelta(data)
 	case kind == "message_stop":
-		d.stop()
+		d.stop(data)
 	case reports(data):
 		return &reportedError{data}
 	default:
-		d.warnings.add("event", kind)
+		d.other(kind, data)
 	}
 	return nil
+}
+
+// other takes an event that is unknown. A client of the Messages API gets it as it is.
+func (d *decoder) other(kind string, data value) {
+	if d.out.native && plain(kind) && !d.done {
+		d.out.event(data)
+		return
+	}
+	d.warnings.add("event", kind)
 }
 
 // blockEvent is how the events of blocks begin.
@@ -66,17 +76,25 @@ func (d *decoder) block(kind string, index int, data value) error {
 	case d.whole[index]:
 		d.warnings.add("event", "repeated")
 	case does == "stop":
-		d.blocks.stop(index)
+		d.blocks.stop(index, d.besides(data, ""))
 	case does != "delta" && does != "start":
 		d.warnings.add("event", kind)
 	case d.finished:
 		d.warnings.add("event", "late")
 	case does == "delta":
-		return d.blocks.delta(index, get(data, "delta"))
+		return d.blocks.delta(index, get(data, "delta"), d.besides(data, "delta"))
 	default:
-		return d.blocks.start(index, get(data, "content_block"))
+		return d.blocks.start(index, get(data, "content_block"), d.besides(data, "content_block"))
 	}
 	return nil
+}
+
+// besides are the members of a block's event that are not read, for a client of the Messages API.
+func (d *decoder) besides(event value, read string) object {
+	if !d.out.native {
+		return nil
+	}
+	return besides(event, "type", "index", read)
 }
 
 // start begins the answer. What calls that code has made ask for next may be all in the message already, with
@@ -102,8 +120,8 @@ func (d *decoder) start(message value) error {
 			d.whole = map[int]bool{}
 		}
 		d.whole[i] = true
-		err := d.blocks.start(i, block)
-		d.blocks.stop(i)
+		err := d.blocks.start(i, block, nil)
+		d.blocks.stop(i, nil)
 		return err
 	})
 }
@@ -129,11 +147,20 @@ func (d *decoder) messageDelta(event value) {
 	}
 	delta := get(event, "delta")
 	d.extras.add(event, messageFields, d.warnings)
+	d.ending.read(delta)
+	if d.out.native { // it says them in the delta too
+		rest := besides(delta, beside...)
+		d.within.add(rest.close(), messageFields, d.warnings)
+		delta = picked(delta, beside...)
+	}
 	d.extras.add(delta, messageFields, d.warnings)
-	if d.ending.read(delta); d.ending.reason != nil {
+	if d.ending.reason != nil {
 		d.finish()
 	}
 }
+
+// beside are the members of the delta at an answer's end that have a place of their own in a chunk.
+var beside = []string{"container", "context_management", "stop_details"}
 
 // finish writes the chunk with the finish reason.
 func (d *decoder) finish() {
@@ -150,20 +177,34 @@ func (d *decoder) finish() {
 	}
 	d.tokens.setTier(&rest)
 	d.extras.set(&rest)
+	if len(d.within) > 0 {
+		var delta, own object
+		d.within.set(&delta)
+		own.set("delta", delta.close())
+		rest.set("provider_specific_fields", own.close())
+	}
 	d.out.frame(choice.close(), rest.inner())
 }
 
-// stop ends the stream: with the usage, if the client wants it, and the end marker.
-func (d *decoder) stop() {
+// stop ends the stream: with the usage, if the client wants it, and the end marker. A client of the Messages API gets
+// what else the event says.
+func (d *decoder) stop(event value) {
 	if d.done {
 		return
 	}
 	if !d.finished {
 		d.finish()
 	}
+	var rest object
 	if d.out.withUsage && !d.tokens.empty() {
-		var rest object
 		rest.set("usage", d.tokens.write())
+	}
+	if more := besides(event, "type"); d.out.native && len(more) > 0 {
+		var own object
+		own.set("stop", more.close())
+		rest.set("provider_specific_fields", own.close())
+	}
+	if len(rest) > 0 {
 		d.out.frame(nil, rest.inner())
 	}
 	d.done = true

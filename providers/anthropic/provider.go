@@ -17,8 +17,12 @@
 // beside finish_reason; caller on a call that a tool of Anthropic's has made, which is
 // taken back; and provider_specific_fields with citations, with the blocks of tools that
 // ran on Anthropic's servers, and with deltas of an unknown type. Those blocks are not
-// taken back in the next turn. A client of the Messages API is also told there where a
-// text begins behind another one, and what its block has besides the text (begins), and what that of a call has (beside).
+// taken back in the next turn. In a stream the entries of these lists have an index, but
+// for the first; OpenAI's SDK for Python needs it. A client of the Messages API is also told there where a
+// text or a thought begins and ends (begins, ends), what its block and that of a call have
+// besides (begins, beside), what deltas and events have (delta, event, stop), and gets as
+// they come other blocks (opens, deltas), and deltas and events of an unknown type (deltas,
+// event).
 package anthropic
 
 import (

@@ -19,6 +19,7 @@ type blocks struct {
 	hid     bool     // there were thoughts that the client does not want
 	unnamed bool     // there was a call without a name, which nobody can run
 	runs    []string // ids of calls that the gateway has made
+	extra   extra    // of the frame at hand
 }
 
 type kind uint8
@@ -28,18 +29,23 @@ const (
 	textBlock
 	thinkingBlock
 	callBlock
-	opaqueBlock // written at once
+	opaqueBlock // written at once, or as it comes
 	ranBlock    // a call that the gateway has made
 	breakBlock  // what follows is another block, were it of the same kind
+	endBlock    // the block ends, were it empty
+	rawBegin    // of an opaque block, written as it is
+	rawDelta    // of the block, written as it is
 	citation    // of the text that is open or begins
 )
 
 // item is what waits behind an open call.
 type item struct {
-	kind kind
-	text []byte // inner text, or a whole block
-	sign []byte
-	call *call
+	kind  kind
+	of    kind   // what a breakBlock begins
+	text  []byte // inner text, or a whole block
+	sign  []byte
+	call  *call
+	extra extra
 }
 
 // itemSize is about what an item takes besides its bytes.
@@ -50,7 +56,7 @@ func (it *item) size() int {
 	if it.call != nil {
 		return 0 // there are few
 	}
-	return itemSize + len(it.text) + len(it.sign)
+	return itemSize + len(it.text) + len(it.sign) + it.extra.size()
 }
 
 // maxHeld is how many bytes may wait.
@@ -60,12 +66,13 @@ var errHeld = &gateway.Error{Kind: gateway.Unavailable, Message: "The upstream's
 
 // put writes an item, or has it wait behind an open call.
 func (b *blocks) put(it item) error {
+	it.extra = b.extra
 	if b.content.open == callBlock || len(b.wait) > 0 {
 		if b.held += it.size(); b.held > maxHeld {
 			return errHeld
 		}
-		it.text, it.sign = bytes.Clone(it.text), bytes.Clone(it.sign)
-		if n := len(b.wait); n > 0 && it.kind == textBlock && b.wait[n-1].kind == textBlock {
+		it.text, it.sign, it.extra = bytes.Clone(it.text), bytes.Clone(it.sign), it.extra.clone()
+		if n := len(b.wait); n > 0 && it.kind == textBlock && b.wait[n-1].kind == textBlock && it.extra.size() == 0 {
 			b.wait[n-1].text = append(b.wait[n-1].text, it.text...)
 			b.held -= itemSize // it is none of its own
 		} else {
@@ -115,7 +122,7 @@ func (b *blocks) text(s value) error {
 	case len(in) == 0:
 		return nil
 	case b.content.open == textBlock && len(b.wait) == 0: // as nearly always
-		return b.content.writeText(in)
+		return b.content.writeText(in, &b.extra)
 	}
 	return b.put(item{kind: textBlock, text: in})
 }
@@ -148,6 +155,21 @@ func (b *blocks) signed(thought value, signature []byte) error {
 
 // opaque takes a block that is passed on as it is.
 func (b *blocks) opaque(v value) error { return b.put(item{kind: opaqueBlock, text: v}) }
+
+// within writes what an upstream of the Messages API has said of the block at hand: deltas as they are, and its end.
+func (b *blocks) within(deltas value, ends []byte) error {
+	put := func(it item) error {
+		if b.content.open == callBlock && len(b.wait) == 0 {
+			return b.content.write(it)
+		}
+		return b.put(it)
+	}
+	err := elements(deltas, func(_ int, v value) error { return put(item{kind: rawDelta, text: v}) })
+	if err != nil || ends == nil {
+		return err
+	}
+	return put(item{kind: endBlock, text: ends})
+}
 
 // finish ends the last block, and writes what has waited.
 func (b *blocks) finish() error {

@@ -15,6 +15,7 @@ type call struct {
 	args     []byte // inner text that has come before its block began
 	caller   []byte // an object; nil for most
 	beside   []byte // members that its block has besides
+	event    []byte // and those of the event that begins it, each with a comma in front
 	begun    bool
 	ended    bool
 	fed      bool // there are arguments
@@ -54,7 +55,7 @@ func (b *blocks) entry(i int, v value, own bool) error {
 	if len(b.calls) >= maxCalls {
 		return errHeld
 	}
-	c = &call{index: e.index}
+	c = &call{index: e.index, event: bytes.Clone(b.extra.event)}
 	c.learn(&e)
 	c.args = append(c.args, inner(e.arguments)...)
 	b.held += len(c.args)
@@ -114,7 +115,7 @@ func (b *blocks) feed(c *call, s value) error {
 			return &gateway.Error{Kind: gateway.Unavailable, Message: "The upstream's tool call goes on behind its end."}
 		}
 	case c.begun:
-		b.content.writeArguments(c, in)
+		b.content.writeArguments(c, in, &b.extra)
 	default:
 		c.args = append(c.args, in...)
 		if b.held += len(in); b.held > maxHeld {

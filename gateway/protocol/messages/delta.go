@@ -16,6 +16,7 @@ type said struct {
 	content, refusal, calls, own value
 	function                     value // the call of the time before there were several
 	notes                        value // annotations
+	beside                       value // what stands beside the choices, where the upstream speaks the Messages API
 }
 
 // reading reads the chunks of an answer, and says what they bring in blocks.
@@ -60,8 +61,10 @@ func (r *reading) body(f *wire.Frame, c *wire.Choice) error {
 	var s said
 	data := f.Data
 	wire.Members(data[:c.Body.End], c.Body.Start, func(key []byte, at wire.Span) bool {
-		if !at.IsNull(data) {
-			s.set(key, at.Of(data))
+		if !at.IsNull(data) && !s.set(key, at.Of(data)) && !protocol.IsHollow(at.Of(data)) {
+			if warning := protocol.DroppedMembers[string(key)]; warning != "" {
+				r.summary.Warn(warning)
+			}
 		}
 		return true
 	})
@@ -70,12 +73,13 @@ func (r *reading) body(f *wire.Frame, c *wire.Choice) error {
 		b.takeOwn(s.calls)
 		return nil
 	}
-	r.learn(f, &s)
+	r.beside(f, &s)
 	r.refused = r.refused || len(inner(s.refusal)) > 0
 	if isArray(s.notes) && !protocol.IsHollow(s.notes) {
 		r.summary.Warn("annotation_dropped")
 	}
 	for _, take := range [...]func() error{
+		func() error { return r.begins(find(s.beside, "begins")) },
 		func() error { return r.thoughts(&s) },
 		func() error {
 			if events := served.All(f, r.summary); len(events) > 0 {
@@ -85,16 +89,62 @@ func (r *reading) body(f *wire.Frame, c *wire.Choice) error {
 		},
 		func() error { return b.text(s.refusal) },
 		func() error { return r.ownBlocks(s.own) },
+		func() error { return r.calls(&s) },
 	} {
 		if err := take(); err != nil {
 			return err
 		}
 	}
+	return r.rest(&s)
+}
+
+// beside finds what stands beside a chunk that was made of an event of the Messages API.
+func (r *reading) beside(f *wire.Frame, s *said) {
+	if !isOwn(r.summary) {
+		s.own = nil
+	} else if !f.Whole {
+		s.beside = find(f.Data, own)
+	}
+	if r.known.shape = 0; s.beside == nil {
+		r.learn(f, s)
+	}
+	r.blocks.extra = extraOf(s.beside)
+}
+
+// calls takes the calls of a delta or a message.
+func (r *reading) calls(s *said) error {
+	b := r.blocks
 	if isObject(s.function) && len(s.calls) <= len(`[]`) { // a server that writes it both ways has made one call
 		return b.entry(onlyCall, slices.Concat(value(`{"function":`), s.function, value(`}`)), false)
 	}
-	own := isOwn(r.summary)
-	return elements(s.calls, func(i int, v value) error { return b.entry(i, v, own) })
+	known := isOwn(r.summary)
+	return elements(s.calls, func(i int, v value) error { return b.entry(i, v, known) })
+}
+
+// rest takes what an upstream of the Messages API has said of the block at hand besides.
+func (r *reading) rest(s *said) error {
+	b := r.blocks
+	ends := b.extra.ends
+	b.extra = extra{event: b.extra.event}
+	if s.thoughts != nil { // that is what ends
+		return nil
+	}
+	return b.within(find(s.own, "deltas"), ends)
+}
+
+// extraOf is what stands in provider_specific_fields of a chunk that was made of an event of the Messages API.
+func extraOf(own value) (x extra) {
+	if own == nil {
+		return x
+	}
+	more := func(name string) []byte {
+		v := find(own, name)
+		if v == nil {
+			return nil
+		}
+		return others(v)
+	}
+	return extra{event: more("event"), delta: more("delta"), ends: more("ends")}
 }
 
 // onlyCall is the index of a call in the form of before there were several.
@@ -120,7 +170,8 @@ func (r *reading) content(v value) error {
 	})
 }
 
-func (s *said) set(key []byte, v value) {
+// set takes a member; it reports false for one that is not read.
+func (s *said) set(key []byte, v value) bool {
 	switch string(key) {
 	case "reasoning_content":
 		s.reasoning = v
@@ -144,12 +195,14 @@ func (s *said) set(key []byte, v value) {
 		s.notes = v
 	case "provider_specific_fields":
 		s.own = v
+	default:
+		return false
 	}
+	return true
 }
 
 // learn notes the shape of a chunk in which one string says all there is.
 func (r *reading) learn(f *wire.Frame, s *said) {
-	r.known.shape = 0
 	at, shape := f.Hole()
 	if shape == 0 || s.details != nil || s.thoughts != nil || s.refusal != nil || s.own != nil {
 		return
@@ -234,22 +287,32 @@ func (r *reading) detail(v value, told bool) error {
 	return nil
 }
 
-// ownBlocks takes what the provider of Anthropic's API has kept of its blocks: tools that ran on
-// its servers, citations, and where a text begins behind another one.
-func (r *reading) ownBlocks(own value) error {
-	if own == nil || !isOwn(r.summary) {
+// begins takes where a text or a thought begins.
+func (r *reading) begins(block value) error {
+	it := item{kind: breakBlock, of: textBlock}
+	switch string(find(block, "type")) {
+	case `"text"`:
+	case `"thinking"`:
+		it.of = thinkingBlock
+	default:
 		return nil
 	}
-	if begins := find(own, "begins"); begins != nil {
-		it := item{kind: breakBlock}
-		if isObject(begins) {
-			it.text = begins[1 : len(begins)-1]
-		}
-		if err := r.blocks.put(it); err != nil {
-			return err
-		}
+	if rest := others(block, "type"); len(rest) > 0 {
+		it.text = rest[1:]
 	}
-	err := elements(find(own, "blocks"), func(_ int, v value) error { return r.blocks.opaque(v) })
+	return r.blocks.put(it)
+}
+
+// ownBlocks takes what the provider of Anthropic's API has kept of its blocks: tools that ran on
+// its servers, and citations.
+func (r *reading) ownBlocks(own value) error {
+	if own == nil {
+		return nil
+	}
+	err := elements(find(own, "opens"), func(_ int, v value) error { return r.blocks.put(item{kind: rawBegin, text: v}) })
+	if err == nil {
+		err = elements(find(own, "blocks"), func(_ int, v value) error { return r.blocks.opaque(v) })
+	}
 	if err != nil {
 		return err
 	}

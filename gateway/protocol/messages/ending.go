@@ -14,6 +14,7 @@ import (
 type ending struct {
 	finish    string // finish_reason
 	native    string // the reason in the upstream's own words
+	own       bool   // the upstream speaks the Messages API
 	sequence  []byte // the stop sequence that the model wrote, a string
 	refused   bool
 	tier      string // service_tier, in Anthropic's words
@@ -21,6 +22,8 @@ type ending struct {
 	management,
 	details []byte
 	others []byte // further members of a message, each with a comma in front, where the upstream speaks the Messages API
+	within []byte // and of the delta
+	stop   []byte // and of the last event
 }
 
 // read takes what a choice says of its end. data is its frame's.
@@ -48,6 +51,7 @@ func (e *ending) read(choice, data []byte) {
 			e.others = appendLine(append(wire.AppendQuoted(append(e.others, ','), name), ':'), v)
 		}
 	})
+	e.within = others(find(find(data, own), "delta"))
 	if e.tier = text(find(data, "service_tier")); e.tier == "default" {
 		e.tier = "standard"
 	}
@@ -59,9 +63,12 @@ func (e *ending) read(choice, data []byte) {
 	}
 }
 
+// own is the member of chunks, and of deltas, that holds what only an upstream's own protocol has.
+const own = "provider_specific_fields"
+
 // readMembers are the members of a chunk that are read, or OpenAI's alone.
 var readMembers = protocol.NamesOf("id", "object", "created", "model", "choices", "usage", "service_tier", "system_fingerprint", "error", "execution",
-	"container", "context_management", "stop_details")
+	"container", "context_management", "stop_details", own)
 
 // isCut reports whether the answer ended where there was no more room.
 func (e *ending) isCut() bool { return gateway.CutBy(e.finish) == "length" }
@@ -80,9 +87,32 @@ func (b *blocks) outcome() outcome {
 	return outcome{calls: true, whole: b.calls[n-1].progress.complete()}
 }
 
+// finishReasons are the finish reasons that a chat completion gets of the stop reasons of an upstream of the Messages API.
+// Of another stop reason it is one that goes by the calls.
+var finishReasons = map[string]string{
+	"end_turn": "stop", "stop_sequence": "stop", "tool_use": "tool_calls", "max_tokens": "length", "model_context_window_exceeded": "length", "refusal": "content_filter",
+}
+
+// isOwn reports whether the stop reason of an upstream of the Messages API holds: nothing was changed of the answer that
+// the finish reason goes by.
+func (e *ending) isOwn(o outcome) bool {
+	finish := finishReasons[e.native]
+	if finish == "" {
+		if finish = "stop"; o.calls {
+			finish = "tool_calls"
+		}
+	}
+	return e.own && e.native != "" && finish == e.finish
+}
+
 // reason is the stop_reason, and the sequence that stopped the model, if one did.
 func (e *ending) reason(o outcome, stops value) (reason string, sequence []byte) {
 	switch {
+	case e.isOwn(o):
+		if e.native == "stop_sequence" {
+			sequence = e.sequence
+		}
+		return e.native, sequence
 	case e.native == "pause_turn", e.native == "compaction":
 		return e.native, nil
 	case e.isCut() && (!o.calls || !o.whole):
@@ -90,9 +120,11 @@ func (e *ending) reason(o outcome, stops value) (reason string, sequence []byte)
 			return e.native, nil
 		}
 		return "max_tokens", nil
+	case gateway.CutBy(e.finish) == "content_filter":
+		return "refusal", nil
 	case o.calls:
 		return "tool_use", nil
-	case gateway.CutBy(e.finish) == "content_filter" || e.refused:
+	case e.refused:
 		return "refusal", nil
 	case e.sequence != nil && (e.native == "stop_sequence" || contains(stops, e.sequence)):
 		return "stop_sequence", e.sequence
@@ -113,17 +145,17 @@ func contains(list, s value) bool {
 // append writes the members stop_reason and stop_sequence, and stop_details of a refusal.
 func (e *ending) append(dst []byte, o outcome, f *Front) []byte {
 	reason, sequence := e.reason(o, find(f.body, "stop_sequences"))
-	dst = append(append(append(dst, `"stop_reason":"`...), reason...), `","stop_sequence":`...)
+	dst = append(wire.AppendQuoted(append(dst, `"stop_reason":`...), reason), `,"stop_sequence":`...)
 	if sequence == nil {
 		dst = append(dst, "null"...)
 	} else {
 		dst = append(dst, sequence...)
 	}
-	if reason != "refusal" {
-		return dst
-	}
-	if isObject(e.details) {
+	switch {
+	case isObject(e.details) && (reason == "refusal" || e.own):
 		return appendLine(append(dst, `,"stop_details":`...), e.details)
+	case reason != "refusal":
+		return dst
 	}
 	return append(dst, `,"stop_details":{"type":"refusal","category":null,"explanation":null}`...)
 }

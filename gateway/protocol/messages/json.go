@@ -45,6 +45,11 @@ func find(object value, name string) value {
 	return at.Of(object)
 }
 
+// others are the members of an object but those of some names, each with a comma in front.
+func others(object value, leftOut ...string) []byte {
+	return wire.AppendOthers([]byte{','}, object, leftOut...)[1:]
+}
+
 func isString(v value) bool { return len(v) >= 2 && v[0] == '"' }
 func isObject(v value) bool { return len(v) > 0 && v[0] == '{' }
 func isArray(v value) bool  { return len(v) > 0 && v[0] == '[' }

@@ -8,33 +8,10 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/callgate/callgate/gateway/protocol"
 	"github.com/callgate/callgate/gateway/protocol/served"
 	"github.com/callgate/callgate/gateway/wire"
 )
-
-// spoken is what a chat completion says that the blocks of a message say too. The texts are without quotes and escapes.
-type spoken struct {
-	text               value // JSON
-	content, reasoning string
-	calls              []entry
-}
-
-// readSpoken reads the message of a whole answer; ok is false if it is not in the form that those of the Messages API get.
-func readSpoken(message value) (s spoken, ok bool) {
-	s.text = find(message, "content")
-	if s.text != nil && !isString(s.text) || find(message, "function_call") != nil || len(inner(find(message, "refusal"))) > 0 {
-		return s, false
-	}
-	s.content, s.reasoning = wire.Unquote(s.text), wire.Unquote(find(message, "reasoning_content"))
-	ok = true
-	_ = elements(find(message, "tool_calls"), func(i int, v value) error {
-		e := readEntry(i, v)
-		ok = ok && isString(e.id) && isString(e.name) && isString(e.arguments)
-		s.calls = append(s.calls, e)
-		return nil
-	})
-	return s, ok
-}
 
 // repaired is the content of a whole answer of the Messages API that the gateway has changed, nil if it is not sure of it:
 // the upstream's blocks with what was changed of their texts and calls, and further calls behind them. The output is what
@@ -47,9 +24,9 @@ func (w *Writer) repaired(f, now *wire.Frame) []byte {
 	}
 	var r repairedBlocks
 	var okWas, okIs bool
-	r.was, okWas = readSpoken(before[0].Body.Of(f.Data))
-	r.is, okIs = readSpoken(after[0].Body.Of(now.Data))
-	if !okWas || !okIs || r.was.reasoning != r.is.reasoning || len(r.is.calls) < len(r.was.calls) {
+	r.was, okWas = readSaid(before[0].Body.Of(f.Data))
+	r.is, okIs = readSaid(after[0].Body.Of(now.Data))
+	if !okWas || !okIs || r.was.Reasoning != r.is.Reasoning || len(r.is.Calls) < len(r.was.Calls) {
 		return nil
 	}
 	if elements(slices.Concat([]byte{'['}, content, []byte{']'}), r.add) != nil || r.end() != nil {
@@ -58,9 +35,15 @@ func (w *Writer) repaired(f, now *wire.Frame) []byte {
 	return r.out
 }
 
+// readSaid reads the message of a whole answer. A refusal is not said in blocks, and their calls have an id and an input.
+func readSaid(message value) (m protocol.Said, ok bool) {
+	m, ok = protocol.ReadSaid(message)
+	return m, ok && m.Refusal == "" && !slices.ContainsFunc(m.Calls, func(c protocol.SaidCall) bool { return c.ID == nil || c.Arguments == nil })
+}
+
 // repairedBlocks are the blocks of such an answer.
 type repairedBlocks struct {
-	was, is spoken
+	was, is protocol.Said
 	calls   int // tool_use blocks so far
 	texts   int
 	out     []byte // elements
@@ -73,13 +56,13 @@ func (r *repairedBlocks) add(_ int, block value) error {
 	ok := true
 	switch text(find(block, "type")) {
 	case "tool_use":
-		if r.calls == len(r.was.calls) {
+		if r.calls == len(r.was.Calls) {
 			return errUnsure
 		}
-		block, ok = changedCall(block, &r.was.calls[r.calls], &r.is.calls[r.calls])
+		block, ok = changedCall(block, &r.was.Calls[r.calls], &r.is.Calls[r.calls])
 		r.calls++
 	case "text":
-		if r.texts++; r.was.content != r.is.content {
+		if r.texts++; r.was.Content != r.is.Content {
 			block, ok = changedText(block, &r.was, &r.is)
 		}
 	}
@@ -94,17 +77,17 @@ func (r *repairedBlocks) add(_ int, block value) error {
 
 // end adds the further calls.
 func (r *repairedBlocks) end() error {
-	if r.calls != len(r.was.calls) || r.was.content != r.is.content && r.texts != 1 {
+	if r.calls != len(r.was.Calls) || r.was.Content != r.is.Content && r.texts != 1 {
 		return errUnsure
 	}
-	for i := range r.is.calls[r.calls:] {
-		e := &r.is.calls[r.calls+i]
-		input, ok := objectOf(e.arguments)
-		if !ok || len(inner(e.name)) == 0 {
+	for i := range r.is.Calls[r.calls:] {
+		e := &r.is.Calls[r.calls+i]
+		input, ok := objectOf(e.Arguments)
+		if !ok || len(inner(e.Name)) == 0 {
 			return errUnsure
 		}
-		block := append(appendToolID([]byte(`{"type":"tool_use","id":`), e.id), `,"name":`...)
-		r.out = appendElement(r.out, append(append(append(append(block, e.name...), `,"input":`...), input...), '}'))
+		block := append(appendToolID([]byte(`{"type":"tool_use","id":`), e.ID), `,"name":`...)
+		r.out = appendElement(r.out, append(append(append(append(block, e.Name...), `,"input":`...), input...), '}'))
 	}
 	r.out = append([]byte{}, r.out...) // there may be none
 	return nil
@@ -124,7 +107,7 @@ func objectOf(arguments value) (input []byte, ok bool) {
 }
 
 // changedCall is the block of a call with what was changed of it.
-func changedCall(block value, was, is *entry) (value, bool) {
+func changedCall(block value, was, is *protocol.SaidCall) (value, bool) {
 	var edits []wire.Edit
 	ok := true
 	set := func(name string, v []byte) {
@@ -134,17 +117,17 @@ func changedCall(block value, was, is *entry) (value, bool) {
 			edits = append(edits, wire.Edit{At: at, With: v})
 		}
 	}
-	if !bytes.Equal(was.id, is.id) {
-		if text(was.name) != text(is.name) {
+	if !bytes.Equal(was.ID, is.ID) {
+		if text(was.Name) != text(is.Name) {
 			return nil, false
 		}
-		set("id", appendToolID(nil, is.id))
+		set("id", appendToolID(nil, is.ID))
 	}
-	if text(was.name) != text(is.name) {
-		set("name", is.name)
+	if text(was.Name) != text(is.Name) {
+		set("name", is.Name)
 	}
-	if text(was.arguments) != text(is.arguments) {
-		input, good := objectOf(is.arguments)
+	if text(was.Arguments) != text(is.Arguments) {
+		input, good := objectOf(is.Arguments)
 		if !good {
 			return nil, false
 		}
@@ -156,13 +139,13 @@ func changedCall(block value, was, is *entry) (value, bool) {
 
 // changedText is the block of the one text with what was made of it, nil if that was all a call. Citations are of a text as far
 // as it goes.
-func changedText(block value, was, is *spoken) (value, bool) {
+func changedText(block value, was, is *protocol.Said) (value, bool) {
 	at := wire.Find(block, wire.Span{End: len(block)}, "text")
-	if wire.Unquote(at.Of(block)) != was.content || find(block, "citations") != nil && !strings.HasPrefix(was.content, is.content) {
+	if wire.Unquote(at.Of(block)) != was.Content || find(block, "citations") != nil && !strings.HasPrefix(was.Content, is.Content) {
 		return nil, false
 	}
-	if is.content == "" {
+	if is.Content == "" {
 		return nil, true
 	}
-	return wire.Splice(block, []wire.Edit{{At: at, With: is.text}}), true
+	return wire.Splice(block, []wire.Edit{{At: at, With: is.Text}}), true
 }

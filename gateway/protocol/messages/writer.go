@@ -130,9 +130,18 @@ func (w *Writer) chunk(f *wire.Frame) error {
 	if u := f.Usage(); u != nil {
 		w.usage = append(w.usage[:0], u...)
 	}
+	return w.choices(f)
+}
+
+// choices takes those of a chunk; one without any says something of no block.
+func (w *Writer) choices(f *wire.Frame) error {
+	if len(f.Choices()) == 0 && isOwn(w.summary) {
+		w.aside(find(f.Data, own))
+	}
 	for i, choices := 0, f.Choices(); i < len(choices); i++ {
 		if c := &choices[i]; c.Index == 0 {
 			if c.Reason != "" {
+				w.end.own = isOwn(w.summary)
 				w.end.read(c.Object.Of(f.Data), f.Data)
 				w.blocks.content.cut = w.end.isCut()
 			}
@@ -145,6 +154,17 @@ func (w *Writer) chunk(f *wire.Frame) error {
 		}
 	}
 	return nil
+}
+
+// aside takes what an upstream of the Messages API has said of no block: an event as it is, and what its last one says.
+func (w *Writer) aside(own value) {
+	if event := find(own, "event"); event != nil && w.front.stream {
+		w.print.dst = append(append(append(w.print.dst, "event: "...), text(find(event, "type"))...), "\ndata: "...)
+		w.print.dst = append(appendLine(w.print.dst, event), "\n\n"...)
+	}
+	if stop := find(own, "stop"); stop != nil {
+		w.end.stop = others(stop)
+	}
 }
 
 // failed ends the answer with an error that came in the place of a chunk. Its type is what its status would
@@ -206,14 +226,14 @@ func (w *Writer) start(f *wire.Frame) {
 	w.begin(data)
 	p := &w.print
 	p.dst = append(p.dst, `],"stop_reason":null,"stop_sequence":null`...)
-	own := find(data, "provider_specific_fields")
-	if !isOwn(w.summary) {
-		own = nil
+	var begun value
+	if isOwn(w.summary) {
+		begun = find(data, own)
 	}
-	members(find(own, "message"), func(name string, v value) { p.dst = appendLine(wire.AppendKey(p.dst, name), v) })
+	members(find(begun, "message"), func(name string, v value) { p.dst = appendLine(wire.AppendKey(p.dst, name), v) })
 	p.dst = append(p.dst, `,"usage":`...)
-	if begun := find(own, "usage"); isObject(begun) {
-		p.dst = appendLine(p.dst, begun)
+	if usage := find(begun, "usage"); isObject(usage) {
+		p.dst = appendLine(p.dst, usage)
 	} else {
 		p.dst = (&counts{input: w.front.Estimate()}).append(p.dst)
 	}
@@ -235,6 +255,9 @@ func (w *Writer) finish() error {
 	if c := w.end.container; c != nil {
 		dst = append(append(dst, `,"container":`...), c...)
 	}
+	if isOwn(w.summary) {
+		dst = append(dst, w.end.within...)
+	}
 	dst = append(dst, `},"usage":`...)
 	dst = w.counts().append(dst)
 	if c := w.end.management; c != nil {
@@ -250,7 +273,8 @@ func (w *Writer) finish() error {
 	if !w.summary.Replayed() {
 		dst = append(dst, observe.Comment(w.summary)...)
 	}
-	dst = append(dst, "event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n"...)
+	dst = append(append(dst, "event: message_stop\ndata: {\"type\":\"message_stop\""...), w.end.stop...)
+	dst = append(dst, "}\n\n"...)
 	w.print.dst = dst
 	return nil
 }
@@ -326,7 +350,7 @@ func ownContent(f *wire.Frame) []byte {
 	if len(choices) != 1 {
 		return nil
 	}
-	content := find(find(choices[0].Body.Of(f.Data), "provider_specific_fields"), "content")
+	content := find(find(choices[0].Body.Of(f.Data), own), "content")
 	if !isArray(content) {
 		return nil
 	}

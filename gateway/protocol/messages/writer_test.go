@@ -126,6 +126,9 @@ func delta(body string) string {
 	return `{"id":"msg_c1","model":"up","choices":[{"index":0,"delta":` + body + `,"finish_reason":null}]}`
 }
 
+// begins is the chunk with which the provider of Anthropic's API says that a text begins.
+const begins = `{"id":"msg_c1","model":"up","choices":[{"index":0,"delta":{},"finish_reason":null}],"provider_specific_fields":{"begins":{"type":"text"}}}`
+
 func end(reason, more string) string {
 	return `{"id":"msg_c1","model":"up","choices":[{"index":0,"delta":{},"finish_reason":"` + reason + `"` + more + `}]}`
 }
@@ -189,7 +192,7 @@ func TestWriter(t *testing.T) {
 		"a pause":                                 {"", []string{delta(`{"content":"x"}`), end("stop", `,"native_finish_reason":"pause_turn"`)}, `[{"type":"text","text":"x"}] pause_turn`},
 		"blocks of Anthropic's servers": {"", []string{delta(`{"provider_specific_fields":{"blocks":[{"type":"server_tool_use","id":"srvtoolu_1","name":"web_search","input":{"query":"x"}}]}}`), delta(`{"content":"x"}`), delta(`{"provider_specific_fields":{"citations":[{"type":"char_location"}]}}`), end("stop", "")},
 			`[{"type":"server_tool_use","id":"srvtoolu_1","name":"web_search","input":{"query":"x"}},{"type":"text","text":"x","citations":[{"type":"char_location"}]}] end_turn`},
-		"texts that are apart, and a citation in front of its text": {"", []string{delta(`{"content":"a"}`), delta(`{"provider_specific_fields":{"begins":"text"}}`), delta(`{"provider_specific_fields":{"citations":[{"type":"char_location"}]}}`), delta(`{"content":"b"}`), delta(`{"provider_specific_fields":{"begins":"text"}}`), delta(`{"content":"\n"}`), delta(`{"provider_specific_fields":{"begins":"text"}}`), delta(`{"content":"c"}`), end("stop", "")},
+		"texts that are apart, and a citation in front of its text": {"", []string{delta(`{"content":"a"}`), begins, delta(`{"provider_specific_fields":{"citations":[{"type":"char_location"}]}}`), delta(`{"content":"b"}`), begins, delta(`{"content":"\n"}`), begins, delta(`{"content":"c"}`), end("stop", "")},
 			`[{"type":"text","text":"a"},{"type":"text","text":"b","citations":[{"type":"char_location"}]},{"type":"text","text":"\n"},{"type":"text","text":"c"}] end_turn`},
 		"a citation behind a call": {"", []string{call(0, "c", "f", `{}`), delta(`{"provider_specific_fields":{"citations":[{"type":"char_location"}]}}`), delta(`{"content":"b"}`), end("tool_calls", "")},
 			`[{"type":"tool_use","id":"c","name":"f","input":{}},{"type":"text","text":"b","citations":[{"type":"char_location"}]}] tool_use`},
@@ -251,7 +254,8 @@ func TestWriterGivenUp(t *testing.T) {
 	}
 }
 
-// TestWriterSaysWhatItLeavesOut: a message has no place for the annotations of a chat, nor for a second choice.
+// TestWriterSaysWhatItLeavesOut: a message has no place for the annotations of a chat, for sounds and pictures, nor for a second
+// choice.
 func TestWriterSaysWhatItLeavesOut(t *testing.T) {
 	t.Parallel()
 	second := strings.Replace(delta(`{"content":"x"}`), `"index":0`, `"index":1`, 1)
@@ -259,6 +263,10 @@ func TestWriterSaysWhatItLeavesOut(t *testing.T) {
 		"annotations":     {delta(`{"content":"x","annotations":[{"type":"url_citation","url_citation":{"url":"https://x"}}]}`), "annotation_dropped"},
 		"none":            {delta(`{"content":"x","annotations":[]}`), ""},
 		"a second choice": {second, "choice_dropped"},
+		"audio":           {delta(`{"content":"x","audio":{"id":"audio_1","transcript":"x"}}`), "audio_dropped"},
+		"no audio":        {delta(`{"content":"x","audio":null}`), ""},
+		"a picture":       {delta(`{"images":[{"type":"image_url","image_url":{"url":"data:,"}}]}`), "image_dropped"},
+		"tools that ran":  {delta(`{"executed_tools":[{"type":"search"}]}`), "executed_tools_dropped"},
 	} {
 		_, sum, err := streamed(t, "", c.chunk, delta(`{"content":"y"}`), end("stop", ""))
 		if got := strings.Join(sum.Warnings, " "); err != nil || got != c.want {

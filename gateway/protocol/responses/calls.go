@@ -89,6 +89,39 @@ func (c *calls) mayBe(item object) bool {
 	return ok && !c.isApproval(item.get("call_id"))
 }
 
+// theirs are the items of calls as an upstream of the API has them, by their call_id: what nobody here reads of them stays
+// where the gateway writes the item itself.
+type theirs map[string]object
+
+// keep takes an item as it begins, or as it ends.
+func (t *theirs) keep(item object) (size int) {
+	id := wire.Unquote(item.get("call_id"))
+	call := itemType(item) == "function_call" || itemType(item) == "custom_tool_call"
+	if !call || id == "" || (*t)[id] == nil && len(*t) >= maxCalls {
+		return 0
+	}
+	if *t == nil {
+		*t = theirs{}
+	}
+	if before := (*t)[id]; before != nil && !bytes.Equal(before.get("id"), item.get("id")) {
+		item = object("{}") // of two calls with one id nobody knows whose is what
+	}
+	(*t)[id] = bytes.Clone(item)
+	return len(item)
+}
+
+// beside are the members of a call's item that nobody here reads, each with a comma in front.
+func (t theirs) beside(it *item) []byte {
+	if it.call == nil {
+		return nil
+	}
+	item := t[wire.Unquote(it.call.id)]
+	if item == nil {
+		return nil
+	}
+	return wire.AppendOthers([]byte{','}, item, "id", "type", "status", "call_id", "name", "namespace", "arguments", "input")[1:]
+}
+
 // callAt is the call with an index of the upstream's, a new one where there is none yet or
 // where another one begins.
 func (m *machine) callAt(key int, id, name []byte) *item {

@@ -39,6 +39,7 @@ type item struct {
 	parts  []byte // those that are closed, elements
 	number int    // how many
 	call   *call  // of a call
+	beside []byte // members that the upstream's item has besides, each with a comma in front
 	ran    *ran   // of what the gateway has run
 	native *native
 	phase  []byte // of a message, JSON; nil for none
@@ -132,7 +133,7 @@ func (it *item) json(status, sealed string) []byte {
 		return appendLine(nil, it.native.item)
 	}
 	const members, ofCall = 96, 32 // about what the names and the short members take, and more of a call
-	size := members + len(it.id) + len(it.parts) + len(it.text) + len(it.phase) + len(sealed)
+	size := members + len(it.beside) + len(it.id) + len(it.parts) + len(it.text) + len(it.phase) + len(sealed)
 	if it.part != noPart {
 		size += partMembers + len(it.notes) + len(it.logprobs)
 	}
@@ -174,7 +175,8 @@ func (it *item) json(status, sealed string) []byte {
 		if it.call.tool.space != "" {
 			b = wire.AppendQuoted(append(b, `,"namespace":`...), it.call.tool.space)
 		}
-		return append(append(append(append(b, member...), '"'), it.text...), `"}`...)
+		b = append(append(append(append(b, member...), '"'), it.text...), '"')
+		return append(append(b, it.beside...), '}')
 	}
 }
 

@@ -16,6 +16,7 @@ type machine struct {
 	open     *item
 	waiting  []*item
 	calls    calls
+	theirs   theirs
 	natives  natives
 	runs     runs
 	listed   map[string]bool // servers whose tools the history has listed
@@ -179,6 +180,7 @@ func (m *machine) start(it *item) {
 		it.id = approvalItem + it.ran.ID
 	}
 	m.open = it
+	it.beside = m.theirs.beside(it)
 	m.added(it)
 }
 
@@ -264,6 +266,7 @@ func (m *machine) close(status string) {
 		m.closePart()
 	}
 	m.open, it.over = nil, true
+	it.beside = m.theirs.beside(it)
 	shown, kept := "", ""
 	if it.kind == reasoningItem {
 		shown, kept = m.thinking.seal()

@@ -41,14 +41,18 @@ func (p *passage) pass(f *wire.Frame) bool {
 		return false
 	}
 	list := f.Origins()
-	if p.state == ended && !p.resume(f, list) {
-		p.listen(list)
-		return false
+	if p.state == ended {
+		p.keep(list)
+		if !p.resume(f, list) {
+			p.listen(list)
+			return false
+		}
 	}
 	if len(list) == 0 && (f.Data == nil || p.state == passing && isUsage(f)) { // a comment, or usage
 		return false
 	}
 	if len(list) == 0 || p.state == undecided && p.answer.phase != fresh || !p.passEvents(f, list) {
+		p.keep(list)
 		p.stop()
 		p.listen(list)
 		return false
@@ -99,6 +103,15 @@ func callKey(f *wire.Frame) int {
 		})
 	}
 	return key
+}
+
+// keep notes the upstream's items of calls, of which the machine writes some.
+func (p *passage) keep(list []wire.Origin) {
+	for _, o := range list {
+		if c := readUpstreamEvent(o.Data); c.item != nil && utf8.Valid(c.item) {
+			p.machine.output.size += p.machine.theirs.keep(c.item)
+		}
+	}
 }
 
 // listen notes what the upstream says when the machine writes: which items there are, and what it says of its

@@ -42,6 +42,7 @@ func (p *passage) passAdded(c *upstreamEvent, call int) (it *item, ok bool) {
 		if !p.machine.calls.begin(it, c.item, call) {
 			return nil, false
 		}
+		p.machine.theirs.keep(c.item) // the machine may have to end it
 	case "":
 		return nil, false
 	default:

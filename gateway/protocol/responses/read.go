@@ -7,6 +7,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/callgate/callgate/gateway"
+	"github.com/callgate/callgate/gateway/protocol"
 	"github.com/callgate/callgate/gateway/protocol/served"
 	"github.com/callgate/callgate/gateway/wire"
 )
@@ -167,9 +168,15 @@ func isEmptyValue(v []byte) bool {
 func (r *reader) readBody(f *wire.Frame, c *wire.Choice) error {
 	var b body
 	wire.Members(f.Data[:c.Body.End], c.Body.Start, func(key []byte, v wire.Span) bool {
-		if value := v.Of(f.Data); !isEmptyValue(value) && !b.take(string(key), value) {
+		value := v.Of(f.Data)
+		if isEmptyValue(value) {
+			return true
+		}
+		if !b.take(string(key), value) {
 			r.machine.output.size += len(value)
 			r.machine.thinking.thoughts.add(string(key), value, f.Whole)
+		} else if warning := protocol.DroppedMembers[string(key)]; warning != "" {
+			r.machine.summary.Warn(warning)
 		}
 		return true
 	})
@@ -354,18 +361,22 @@ func (r *reader) readCalls(b *body) (err error) {
 		if !isString(id) || !jsontext.Value(id).IsValid() {
 			id = nil
 		}
-		if isObject(function) {
+		switch {
+		case isObject(function):
 			err = r.machine.addCall(key, id, function.get("name"), argument(function))
+		case id != nil: // it begins, in a form that is not read
+			r.machine.summary.Warn("call_dropped:no_name")
 		}
 		return err == nil
 	})
 	return err
 }
 
-// argument is the arguments of a call as they stand between quotes. Some upstreams give an
+func argument(function object) []byte { return argumentOf(function.get("arguments")) }
+
+// argumentOf is the arguments of a call as they stand between quotes. Some upstreams give an
 // object, which is to be a text here.
-func argument(function object) []byte {
-	args := function.get("arguments")
+func argumentOf(args []byte) []byte {
 	switch {
 	case isString(args):
 		return clean(inner(args))

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/callgate/callgate/gateway/protocol"
 	"github.com/callgate/callgate/gateway/protocol/served"
 	"github.com/callgate/callgate/gateway/wire"
 )
@@ -15,42 +16,11 @@ import (
 // false: the output is then what the chat completion says.
 type mend struct {
 	machine *machine
-	was, is said // before and after the change
+	was, is protocol.Said // before and after the change
 	edited  [][]wire.Edit
 	items   []object // those of the upstream; nil for one that is left out
 	calls   int      // how many of them are calls
 	texts   int      // and parts with a text
-}
-
-// said is what a chat completion says that items say too. The texts are without quotes and escapes.
-type said struct {
-	content, refusal, reasoning string
-	text                        []byte // the content as JSON
-	calls                       []saidCall
-}
-
-type saidCall struct {
-	id, name []byte // strings
-	args     []byte // between quotes
-}
-
-// readSaid reads the message of a whole answer; ok is false if it is not in the form that those of upstreams of the API get.
-func readSaid(o object) (m said, ok bool) {
-	m.text = o.get("content")
-	if m.text != nil && !isString(m.text) || o.get("function_call") != nil {
-		return m, false
-	}
-	m.content, m.refusal, m.reasoning = wire.Unquote(m.text), wire.Unquote(o.get("refusal")), wire.Unquote(o.get("reasoning_content"))
-	list, ok := o.get("tool_calls"), true
-	wire.Elements(list, 0, func(_ int, at wire.Span) bool {
-		call := object(at.Of(list))
-		function := object(call.get("function"))
-		c := saidCall{id: call.get("id"), name: function.get("name"), args: argument(function)}
-		ok = isString(c.name) && (c.id == nil || isString(c.id))
-		m.calls = append(m.calls, c)
-		return ok
-	})
-	return m, ok
 }
 
 // mendWhole does so with a frame, whose response is own.
@@ -63,9 +33,9 @@ func (w *Writer) mendWhole(f *wire.Frame, own object) (bool, error) {
 	}
 	m := mend{machine: &w.machine}
 	var okWas, okIs bool
-	m.was, okWas = readSaid(was[0].Body.Of(f.Data))
-	m.is, okIs = readSaid(is[0].Body.Of(rendered.Data))
-	if !okWas || !okIs || m.was.refusal != m.is.refusal || m.was.reasoning != m.is.reasoning || len(m.is.calls) < len(m.was.calls) || !m.read(own.get("output")) {
+	m.was, okWas = protocol.ReadSaid(was[0].Body.Of(f.Data))
+	m.is, okIs = protocol.ReadSaid(is[0].Body.Of(rendered.Data))
+	if !okWas || !okIs || m.was.Refusal != m.is.Refusal || m.was.Reasoning != m.is.Reasoning || len(m.is.Calls) < len(m.was.Calls) || !m.read(own.get("output")) {
 		return false, nil
 	}
 	w.answer.beginWith(rendered)
@@ -94,27 +64,27 @@ func (m *mend) read(output []byte) bool {
 		m.items, m.edited = append(m.items, item), append(m.edited, edits)
 		return ok
 	})
-	return ok && m.calls == len(m.was.calls) && (m.was.content == m.is.content || m.texts == 1) && m.knows(m.is.calls[m.calls:])
+	return ok && m.calls == len(m.was.Calls) && (m.was.Content == m.is.Content || m.texts == 1) && m.knows(m.is.Calls[m.calls:])
 }
 
 // knows reports whether the client may have all of some calls.
-func (m *mend) knows(calls []saidCall) bool {
-	return !slices.ContainsFunc(calls, func(c saidCall) bool {
-		t := m.machine.calls.tools.byName[wire.Unquote(c.name)]
-		_, ok := m.machine.calls.tools.allowed("", wire.Unquote(c.name))
-		return t.barred || !ok || m.machine.calls.isApproval(c.id)
+func (m *mend) knows(calls []protocol.SaidCall) bool {
+	return !slices.ContainsFunc(calls, func(c protocol.SaidCall) bool {
+		t := m.machine.calls.tools.byName[wire.Unquote(c.Name)]
+		_, ok := m.machine.calls.tools.allowed("", wire.Unquote(c.Name))
+		return t.barred || !ok || m.machine.calls.isApproval(c.ID)
 	})
 }
 
 // readCall finds what was changed of a call.
 func (m *mend) readCall(item object) (edits []wire.Edit, ok bool) {
-	if m.calls == len(m.was.calls) || !m.machine.calls.mayBe(item) {
+	if m.calls == len(m.was.Calls) || !m.machine.calls.mayBe(item) {
 		return nil, false
 	}
-	was, is := m.was.calls[m.calls], m.is.calls[m.calls]
+	was, is := m.was.Calls[m.calls], m.is.Calls[m.calls]
 	m.calls++
-	same := bytes.Equal(was.name, is.name)
-	if !same && !bytes.Equal(was.id, is.id) || !m.knows([]saidCall{is}) {
+	same := bytes.Equal(was.Name, is.Name)
+	if !same && !bytes.Equal(was.ID, is.ID) || !m.knows([]protocol.SaidCall{is}) {
 		return nil, false
 	}
 	set := func(name string, v []byte) {
@@ -127,19 +97,19 @@ func (m *mend) readCall(item object) (edits []wire.Edit, ok bool) {
 	ok = true
 	custom := itemType(item) == "custom_tool_call"
 	if !same {
-		t := m.machine.calls.tools.byName[wire.Unquote(is.name)]
+		t := m.machine.calls.tools.byName[wire.Unquote(is.Name)]
 		if t.name == "" || t.custom != custom || t.space != wire.Unquote(item.get("namespace")) {
 			return nil, false
 		}
 		set("name", wire.AppendQuoted(nil, t.name))
 	}
-	if !bytes.Equal(was.id, is.id) {
-		set("call_id", is.id)
+	if !bytes.Equal(was.ID, is.ID) {
+		set("call_id", is.ID)
 	}
-	if !bytes.Equal(was.args, is.args) {
-		name, text := "arguments", is.args
+	if !bytes.Equal(argumentOf(was.Arguments), argumentOf(is.Arguments)) {
+		name, text := "arguments", argumentOf(is.Arguments)
 		if custom {
-			name, text = "input", customInput(is.args)
+			name, text = "input", customInput(argumentOf(is.Arguments))
 		}
 		set(name, slices.Concat([]byte{'"'}, text, []byte{'"'}))
 	}
@@ -157,15 +127,15 @@ func (m *mend) readTexts(item object) (edits []wire.Edit, ok bool) {
 			return true
 		}
 		m.texts++
-		if m.was.content == m.is.content {
+		if m.was.Content == m.is.Content {
 			return true
 		}
 		text := wire.Find(part, wire.Span{End: len(part)}, "text")
-		inPlace := isEmptyList(part.get("annotations")) || strings.HasPrefix(m.was.content, m.is.content) // an annotation has places in the text
-		if ok = inPlace && wire.Unquote(text.Of(part)) == m.was.content; !ok {
+		inPlace := isEmptyList(part.get("annotations")) || strings.HasPrefix(m.was.Content, m.is.Content) // an annotation has places in the text
+		if ok = inPlace && wire.Unquote(text.Of(part)) == m.was.Content; !ok {
 			return false
 		}
-		said := slices.Concat([]byte{'"'}, clean(inner(orEmpty(m.is.text))), []byte{'"'})
+		said := slices.Concat([]byte{'"'}, clean(inner(orEmpty(m.is.Text))), []byte{'"'})
 		changes := []wire.Edit{{At: text, With: said}}
 		if probs := wire.Find(part, wire.Span{End: len(part)}, "logprobs"); !probs.Empty() && !isEmptyList(probs.Of(part)) {
 			changes = append(changes, wire.Edit{At: probs, With: []byte("[]")})
@@ -198,8 +168,8 @@ func (m *mend) write() error {
 		list = append(list, wire.Splice(item, sorted(m.edited[i]))...)
 	}
 	m.machine.output.take(append(list, ']'), m.machine.response)
-	for i, c := range m.is.calls[m.calls:] {
-		if err := m.machine.addCall(m.calls+i, c.id, c.name, c.args); err != nil {
+	for i, c := range m.is.Calls[m.calls:] {
+		if err := m.machine.addCall(m.calls+i, c.ID, c.Name, argumentOf(c.Arguments)); err != nil {
 			return err
 		}
 	}

@@ -132,6 +132,32 @@ func TestPieces(t *testing.T) {
 	}
 }
 
+// TestDroppedMembers wants a word of sounds and pictures, for which a response has no place.
+func TestDroppedMembers(t *testing.T) {
+	t.Parallel()
+	for member, want := range map[string]string{
+		`"audio":{"id":"audio_1","transcript":"x"}`: "audio_dropped", `"audio":null`: "", `"images":[]`: "",
+		`"images":[{"type":"image_url"}]`: "image_dropped", `"executed_tools":[{"type":"search"}]`: "executed_tools_dropped",
+	} {
+		sum, out := chunks(t, parse(t, `{"model":"m","input":"x","stream":true}`), delta(`{"content":"a",`+member+`}`), finish("stop"))
+		check(t, out)
+		if got := strings.Join(sum.Warnings, " "); got != want {
+			t.Errorf("%s: got the warnings %q, want %q", member, got, want)
+		}
+	}
+}
+
+// TestCallWithoutFunction wants a word of a call in a form that is not read: a custom tool that nobody has asked for.
+func TestCallWithoutFunction(t *testing.T) {
+	t.Parallel()
+	sum, out := chunks(t, parse(t, `{"model":"m","input":"x","stream":true}`), delta(`{"tool_calls":[{"index":0,"id":"call_1","type":"custom","custom":{"name":"patch","input":""}}]}`),
+		delta(`{"tool_calls":[{"index":0,"custom":{"input":"x"}}]}`), delta(`{"content":"a"}`), finish("tool_calls"))
+	check(t, out)
+	if !slices.Equal(sum.Warnings, []string{"call_dropped:no_name"}) {
+		t.Errorf("got the warnings %q", sum.Warnings)
+	}
+}
+
 // TestAnnotations wants the places that a text is from with the text, and a word of what a response has no place for.
 func TestAnnotations(t *testing.T) {
 	t.Parallel()

@@ -226,7 +226,7 @@ func (r *reader) delta(d *delta) error {
 		b.Thinking += *d.Thinking
 	case d.Type == "signature_delta" && b.Type == "thinking" && d.Signature != nil && *d.Signature != "" && !r.signed:
 		b.Signature, r.signed = *d.Signature, true
-	case d.Type == "input_json_delta" && (b.Type == "tool_use" || b.Type == "mcp_tool_use") && d.JSON != nil:
+	case d.Type == "input_json_delta" && (b.Type == "tool_use" || b.Type == "mcp_tool_use" || b.Type == "server_tool_use") && d.JSON != nil:
 		r.pieces = append(r.pieces, *d.JSON)
 	case d.Type == "citations_delta" && b.Type == "text" && len(d.Citation) > 0:
 		b.Citations = append(b.Citations, d.Citation)
@@ -239,7 +239,7 @@ func (r *reader) delta(d *delta) error {
 func (r *reader) stop() error {
 	r.state = between
 	r.next++
-	if r.block.Type == "tool_use" || r.block.Type == "mcp_tool_use" {
+	if r.block.Type == "tool_use" || r.block.Type == "mcp_tool_use" || len(r.pieces) > 0 { // another tool's input may be whole from the start
 		r.block.Input = json.RawMessage(strings.Join(r.pieces, ""))
 	}
 	r.m.Content = append(r.m.Content, r.block)
