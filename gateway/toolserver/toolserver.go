@@ -101,6 +101,9 @@ type Error struct {
 	Err   error // for the log
 }
 
+// Unsure is the Hint of a call that may have run.
+const Unsure = "It is not known whether the call has run. Check before you repeat it."
+
 func (e *Error) Error() string { return e.Message }
 
 func (e *Error) Unwrap() error { return e.Err }

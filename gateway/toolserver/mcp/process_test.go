@@ -196,6 +196,20 @@ func TestHostileProcess(t *testing.T) {
 	}
 }
 
+// TestProcessLate holds that a call whose time is over before it is made does not count as one that may have run.
+func TestProcessLate(t *testing.T) {
+	t.Parallel()
+	s := process(t, "arguments", nil)
+	if _, err := s.List(within(t, time.Minute)); err != nil {
+		t.Fatal(err)
+	}
+	late, cancel := context.WithDeadline(t.Context(), time.Now())
+	defer cancel()
+	if r, e := call(late, s, "echo", `{}`); e == nil || e.Kind != toolserver.Timeout || e.Sent || e.Hint != "" {
+		t.Errorf("got %+v, %+v, want an error of a call that was not sent", r, e)
+	}
+}
+
 // TestProcessAsks holds that a server which asks for a model gets an error and not a hang.
 func TestProcessAsks(t *testing.T) {
 	t.Parallel()
