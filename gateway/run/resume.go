@@ -23,10 +23,8 @@ type resumption struct {
 
 // lastUser is the last text of the user before a message.
 func lastUser(c *conversation.Conversation, before int) string {
-	for i := before - 1; i >= 0; i-- {
-		if c.Messages[i].Role == conversation.User {
-			return c.Said(c.Messages[i])
-		}
+	if i := c.LastUser(before); i >= 0 {
+		return c.Said(c.Messages[i])
 	}
 	return ""
 }
@@ -40,8 +38,7 @@ func (b *resumption) resume(ctx context.Context, req *gateway.Request) (*gateway
 	c := req.Reading.Conversation()
 	var edits []wire.Edit
 	looked := 0
-	for i := len(c.Messages) - 1; i >= 0; i-- {
-		m := c.Messages[i]
+	for i, m := range slices.Backward(c.Messages) {
 		if m.Role != conversation.Assistant {
 			continue
 		}

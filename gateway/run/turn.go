@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/rand"
 	"encoding/json"
+	"slices"
 	"strconv"
 
 	"github.com/callgate/callgate/gateway/wire"
@@ -121,8 +122,7 @@ func (t *turn) call(entry []byte, place int) *call {
 
 // find is the call that an entry goes on with; nil if it begins one.
 func (t *turn) find(index int, id string) *call {
-	for i := len(t.calls) - 1; i >= 0; i-- {
-		c := t.calls[i]
+	for _, c := range slices.Backward(t.calls) {
 		if index >= 0 && c.index == index && (id == "" || id == c.id) || index < 0 && id != "" && id == c.id {
 			return c
 		}

@@ -75,7 +75,7 @@ const MaxCalls = 512
 // New makes the ledger of a conversation whose request offers tools, a JSON array that may be
 // nil. facts are what is certain of its calls.
 func New(c *conversation.Conversation, tools []byte, facts ...Fact) *Ledger {
-	return &Ledger{Conversation: c, tools: tools, facts: facts, last: c.Last(conversation.User)}
+	return &Ledger{Conversation: c, tools: tools, facts: facts, last: c.LastUser(len(c.Messages))}
 }
 
 // Namer knows what tools do by their names.

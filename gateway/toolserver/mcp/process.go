@@ -164,7 +164,7 @@ func (p *process) cause(err error) string {
 		fact = "the command runs, and does not answer"
 	}
 	ended := p.fell.Load() && p.endsWithin(fallTime)
-	words, how, guarded := cutLast(p.said.String(), guardSays)
+	words, how, guarded := cutEnd(p.said.String())
 	if ended && !guarded { // of a guard is known that it was killed
 		how = p.cmd.ProcessState.String()
 	}
@@ -183,13 +183,13 @@ func (p *process) cause(err error) string {
 // guardSays begins the line in which a guard says how the command has ended.
 const guardSays = "callgate: the command ended with "
 
-// cutLast cuts what follows the last line that begins with mark off a text.
-func cutLast(text, mark string) (before, after string, found bool) {
-	i := strings.LastIndex("\n"+text, "\n"+mark)
+// cutEnd cuts off a text what a guard says behind it of the command's end.
+func cutEnd(text string) (before, end string, found bool) {
+	i := strings.LastIndex("\n"+text, "\n"+guardSays)
 	if i < 0 {
 		return text, "", false
 	}
-	return strings.TrimSpace(text[:i]), text[i+len(mark):], true
+	return strings.TrimSpace(text[:i]), text[i+len(guardSays):], true
 }
 
 // input is a process's standard input. Who writes waits for an answer, so output counts anew.
