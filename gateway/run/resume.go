@@ -21,14 +21,6 @@ type resumption struct {
 	executor  *executor
 }
 
-// lastUser is the last text of the user before a message.
-func lastUser(c *conversation.Conversation, before int) string {
-	if i := c.LastUser(before); i >= 0 {
-		return c.Said(c.Messages[i])
-	}
-	return ""
-}
-
 // resume puts back what earlier requests of the conversation have run, and runs the calls that
 // the client has agreed to.
 func (b *resumption) resume(ctx context.Context, req *gateway.Request) (*gateway.Request, error) {
@@ -73,24 +65,26 @@ func (b *resumption) resume(ctx context.Context, req *gateway.Request) (*gateway
 	return req, nil
 }
 
-// isThere reports whether the conversation has one of the results already.
-func (m *leftover) isThere(c *conversation.Conversation) bool {
-	for i := range c.Messages {
-		if c.Messages[i].Role != conversation.Tool {
-			continue
-		}
-		id, _ := conversation.Decode(c.Text, c.Messages[i].CallID)
-		if quoted := `"tool_call_id":` + string(wire.AppendQuoted(nil, id)); strings.Contains(m.Before+m.Results, quoted) {
-			return true
-		}
+// isThere reports whether the conversation has one of the results of a turn already: behind it, or, where the turn
+// itself has none, in front of it. Other turns may have calls of the same ids.
+func (m *leftover) isThere(c *conversation.Conversation, turn int) bool {
+	kept, results := m.Results, c.Messages[turn+1:]
+	if next := slices.IndexFunc(results, func(r conversation.Message) bool { return r.Role == conversation.Assistant }); next >= 0 {
+		results = results[:next]
 	}
-	return false
+	if kept == "" {
+		kept, results = m.Before, c.Messages[c.LastUser(turn)+1:turn]
+	}
+	return slices.ContainsFunc(results, func(r conversation.Message) bool {
+		id, _ := conversation.Decode(c.Text, r.CallID)
+		return r.Role == conversation.Tool && strings.Contains(kept, `"tool_call_id":`+string(wire.AppendQuoted(nil, id)))
+	})
 }
 
 // recall is the edits that put back what ran beside a turn's calls, of which there is at least one.
 func (b *resumption) recall(ctx context.Context, c *conversation.Conversation, i int, calls []conversation.Call) []wire.Edit {
-	first := calls[0] // what ran is kept under each of them
-	body, err := b.carryover.get(ctx, turnKey(first.ID, first.Name, lastUser(c, i)))
+	turn := placeOf(c, i)
+	body, err := b.carryover.get(ctx, turn.key(calls[0].ID, calls[0].Name)) // what ran is kept under each of them
 	if err != nil {
 		b.executor.sum.Warn("tool_results_forgotten")
 		return nil
@@ -99,7 +93,7 @@ func (b *resumption) recall(ctx context.Context, c *conversation.Conversation, i
 	if body == nil || json.Unmarshal(body, &m) != nil {
 		return nil
 	}
-	if m.isThere(c) { // of a protocol in which the client sends what has run too
+	if m.isThere(c, i) { // of a protocol in which the client sends what has run too
 		return nil
 	}
 	at := c.Messages[i]

@@ -336,3 +336,49 @@ func TestTaint(t *testing.T) {
 		t.Errorf("got the calls %v, want none without the client's word", b.shelf.made())
 	}
 }
+
+// TestMixedTurnsSameIDs: an upstream gives the calls of every turn the same ids, behind one message of the user's and
+// behind two that say the same. Each turn gets back what ran beside it.
+func TestMixedTurnsSameIDs(t *testing.T) {
+	both(t, func(t *testing.T, stream bool) {
+		b := newBench(t, run.Policy{}, func(n int, _ *gateway.Request) string {
+			ours := fc{"call_0", "a__search", fmt.Sprintf(`{"q":"%d"}`, n)}
+			switch n {
+			case 1, 2, 3:
+				return says(stream, n, "", ours, fc{"call_1", "mine", `{}`})
+			case 4: // what was the id of ours is now the client's
+				return says(stream, n, "", fc{"call_0", "mine", `{}`})
+			}
+			return says(stream, n, "Done.")
+		}, toolserver.Tool{Server: "a", Name: "search"})
+		d := newDialog(stream, mine)
+		for turn := range 4 {
+			if turn == 2 {
+				d.messages = append(d.messages, `{"role":"user","content":"hi"}`)
+			}
+			a := b.ask(d.body())
+			a.one(t, "tool_calls")
+			d.take(a, fmt.Sprint("mine ", turn+1))
+		}
+		b.ask(d.body())
+		var last struct {
+			Messages []struct {
+				Calls []struct {
+					Function struct{ Name, Arguments string }
+				} `json:"tool_calls"`
+			}
+		}
+		if err := json.Unmarshal([]byte(b.model.bodies[4]), &last); err != nil {
+			t.Fatal(err)
+		}
+		var asked []string
+		for _, m := range last.Messages {
+			for _, c := range m.Calls {
+				asked = append(asked, c.Function.Name+c.Function.Arguments)
+			}
+		}
+		if got, want := strings.Join(asked, " "), `a__search{"q":"1"} mine{} a__search{"q":"2"} mine{} a__search{"q":"3"} mine{} mine{}`; got != want {
+			t.Errorf("got the calls %s, want %s", got, want)
+		}
+	})
+}
