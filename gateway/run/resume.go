@@ -65,19 +65,14 @@ func (b *resumption) resume(ctx context.Context, req *gateway.Request) (*gateway
 	return req, nil
 }
 
-// isThere reports whether the conversation has one of the results of a turn already: behind it, or, where the turn
-// itself has none, in front of it. Other turns may have calls of the same ids.
-func (m *leftover) isThere(c *conversation.Conversation, turn int) bool {
-	kept, results := m.Results, c.Messages[turn+1:]
-	if next := slices.IndexFunc(results, func(r conversation.Message) bool { return r.Role == conversation.Assistant }); next >= 0 {
-		results = results[:next]
-	}
-	if kept == "" {
-		kept, results = m.Before, c.Messages[c.LastUser(turn)+1:turn]
-	}
-	return slices.ContainsFunc(results, func(r conversation.Message) bool {
-		id, _ := conversation.Decode(c.Text, r.CallID)
-		return r.Role == conversation.Tool && strings.Contains(kept, `"tool_call_id":`+string(wire.AppendQuoted(nil, id)))
+// isThere reports whether the conversation has one of the calls already. Ids alone do not tell: the client's own calls
+// may have the same.
+func (m *leftover) isThere(c *conversation.Conversation) bool {
+	kept := m.Before + m.Calls
+	return slices.ContainsFunc(c.Messages, func(said conversation.Message) bool {
+		return said.Role == conversation.Assistant && slices.ContainsFunc(c.Calls(said), func(made conversation.Call) bool {
+			return strings.Contains(kept, string(appendHead(nil, made.ID, made.Name)))
+		})
 	})
 }
 
@@ -93,7 +88,7 @@ func (b *resumption) recall(ctx context.Context, c *conversation.Conversation, i
 	if body == nil || json.Unmarshal(body, &m) != nil {
 		return nil
 	}
-	if m.isThere(c, i) { // of a protocol in which the client sends what has run too
+	if m.isThere(c) { // of a protocol in which the client sends what has run too
 		return nil
 	}
 	at := c.Messages[i]

@@ -216,8 +216,7 @@ func (t *turn) message(calls []*call) []byte {
 
 // appendTo appends the call as an entry of tool_calls.
 func (c *call) appendTo(b []byte) []byte {
-	b = wire.AppendQuoted(append(b, `{"id":`...), c.id)
-	b = wire.AppendQuoted(append(b, `,"type":"function","function":{"name":`...), c.name)
+	b = appendHead(b, c.id, c.name)
 	b = append(wire.AppendQuoted(append(b, `,"arguments":`...), c.args), '}')
 	for _, m := range c.others {
 		b = append(wire.AppendKey(b, m.key), m.value...)
@@ -225,7 +224,13 @@ func (c *call) appendTo(b []byte) []byte {
 	return append(b, '}')
 }
 
-// result is what a call has given, as a message of the conversation.
+// appendHead appends the beginning of a call's entry.
+func appendHead(b []byte, id, name string) []byte {
+	b = wire.AppendQuoted(append(b, `{"id":`...), id)
+	return wire.AppendQuoted(append(b, `,"type":"function","function":{"name":`...), name)
+}
+
+// resultMessage is what a call has given, as a message of the conversation.
 func resultMessage(id string, content []byte) []byte {
 	b := wire.AppendQuoted([]byte(`{"role":"tool","tool_call_id":`), id)
 	return append(wire.AppendQuoted(append(b, `,"content":`...), content), '}')
