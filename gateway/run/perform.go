@@ -26,7 +26,7 @@ func (l *loop) perform(mine, theirs []*call) {
 			continue
 		}
 		if r.err == nil && !l.executor.offer.spend() {
-			r.err = &toolserver.Error{Kind: toolserver.Denied, Message: "No further call is made: the request allows as many as there were (max_tool_calls).", Hint: "Answer with what there is."}
+			r.err = &toolserver.Error{Kind: toolserver.Denied, Message: noneLeft, Hint: "Answer with what there is."}
 		}
 		w.ready = append(w.ready, r)
 	}

@@ -196,7 +196,8 @@ func (b *resumption) agreed(ctx context.Context, answer string, asked conversati
 		b.executor.sum.Warn("approval_invalid")
 		return refuse(toolserver.Denied, "The approval does not count: "+wrong+". Ask for it again, if the call is still wanted.")
 	}
-	body, err := b.carryover.claim(ctx, asked.ID, pending)
+	may := b.executor.offer.most != 0
+	body, err := b.carryover.claim(ctx, asked.ID, pending && may)
 	switch {
 	case err != nil:
 		b.runner.o.Log.Warn("an approved call is not made: the store fails", "error", err)
@@ -205,8 +206,12 @@ func (b *resumption) agreed(ctx context.Context, answer string, asked conversati
 		return ready{}, string(body)
 	case body != nil || !pending:
 		return refuse(toolserver.Timeout, unknownOutcome)
+	case !may:
+		return refuse(toolserver.Denied, noneLeft)
 	}
-	r = b.executor.prepare(made)
+	if r = b.executor.prepare(made); r.err == nil {
+		b.executor.offer.spend()
+	}
 	return r, ""
 }
 

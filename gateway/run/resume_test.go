@@ -382,3 +382,28 @@ func TestMixedTurnsSameIDs(t *testing.T) {
 		}
 	})
 }
+
+// TestApprovalCounts: a call that the client has agreed to counts among those that its request allows (max_tool_calls),
+// and none is made where that allows none.
+func TestApprovalCounts(t *testing.T) {
+	for allowed, want := range []string{"[]", `[a__delete{}]`, `[a__delete{} a__read{}]`} {
+		b := newBench(t, run.Policy{}, func(n int, r *gateway.Request) string {
+			switch n {
+			case 1:
+				return says(r.Stream, n, "", fc{"c1", "a__delete", `{}`})
+			case 2:
+				return says(r.Stream, n, "", fc{"c2", "a__read", `{}`})
+			}
+			return says(r.Stream, n, "Done.")
+		}, toolserver.Tool{Server: "a", Name: "delete", Approval: true}, toolserver.Tool{Server: "a", Name: "read"})
+		d := newDialog(true, "")
+		d.take(b.ask(d.body()), `{"approve":true}`)
+		b.ask(strings.Replace(d.body(), "{", fmt.Sprintf(`{"max_tool_calls":%d,`, allowed), 1)).one(t, "stop")
+		if got := fmt.Sprint(b.shelf.made()); got != want {
+			t.Errorf("%d allowed: got the calls %s, want %s", allowed, got, want)
+		}
+		if r := b.results(2); allowed == 0 && !strings.Contains(fmt.Sprint(r[0]["error"]), "max_tool_calls") {
+			t.Errorf("got the result %v, want why it was not made", r[0])
+		}
+	}
+}
