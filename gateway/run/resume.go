@@ -139,10 +139,8 @@ func (b *resumption) approvals(ctx context.Context, c *conversation.Conversation
 	for n, d := range w.done {
 		content := b.executor.offer.content(d, "")
 		edits = append(edits, contentEdit(c, answers[n], content))
-		if d.attempts > 0 {
-			if err := b.carryover.put(ctx, approvalKey(d.call.id), content); err != nil {
-				b.executor.sum.Warn("tool_results_forgotten")
-			}
+		if err := b.carryover.put(ctx, approvalKey(d.call.id), content); err != nil {
+			b.executor.sum.Warn("tool_results_forgotten")
 		}
 	}
 	return edits, nil

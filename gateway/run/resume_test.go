@@ -407,3 +407,18 @@ func TestApprovalCounts(t *testing.T) {
 		}
 	}
 }
+
+// TestApprovalNotMade: of a call that was agreed to and not made, since the tool takes other arguments by then, later
+// turns tell the same, and not that it may have been made.
+func TestApprovalNotMade(t *testing.T) {
+	b, d := approvals(t, true)
+	d.take(b.ask(d.body()), `{"approve":true}`)
+	b.shelf.tools[1].Parameters = json.RawMessage(`{"type":"object","properties":{"q":{"type":"string"},"sure":{"type":"boolean"}},"required":["sure"]}`)
+	b.ask(d.body()).one(t, "stop")
+	d.messages = append(d.messages, `{"role":"assistant","content":"Done."}`, `{"role":"user","content":"and?"}`)
+	b.ask(d.body()).one(t, "stop")
+	now, later := b.results(2), b.results(3)
+	if got := fmt.Sprint(later[1]["error"]); len(b.shelf.made()) != 1 || !strings.Contains(got, "invalid_arguments") || got != fmt.Sprint(now[1]["error"]) {
+		t.Errorf("got %v and then %s with the calls %v, want twice why it was not made", now[1]["error"], got, b.shelf.made())
+	}
+}
