@@ -166,7 +166,7 @@ func readAnswer(t *testing.T, r result) *oneAnswer {
 		a.add(t, r.body)
 		return a
 	}
-	for _, block := range strings.Split(r.body, "\n\n") {
+	for block := range strings.SplitSeq(r.body, "\n\n") {
 		switch {
 		case strings.HasPrefix(block, ": "):
 			a.comments = append(a.comments, block)
