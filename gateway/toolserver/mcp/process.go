@@ -62,7 +62,8 @@ func start(o Options) (*process, error) {
 	cmd := exec.Command(command[0], command[1:]...) //nolint:gosec,noctx // the operator's own; end ends it, with its group
 	cmd.Dir, cmd.Env = o.Directory, []string{}
 	for _, name := range Environment() {
-		if value, ok := os.LookupEnv(name); ok && o.Env[name] == "" {
+		value, has := os.LookupEnv(name)
+		if _, own := o.Env[name]; has && !own {
 			cmd.Env = append(cmd.Env, name+"="+value)
 		}
 	}

@@ -241,7 +241,8 @@ func TestProcessTraced(t *testing.T) {
 func TestEnvironment(t *testing.T) {
 	t.Setenv("OPENAI_API_KEY", "sk-canary")
 	t.Setenv("LD_PRELOAD_CANARY", "x")
-	r, e := call(within(t, time.Minute), process(t, "env", func(o *mcp.Options) { o.Env["TOKEN"] = "given" }), "echo", "")
+	t.Setenv("LC_CTYPE", "canary") // which the operator wants empty
+	r, e := call(within(t, time.Minute), process(t, "env", func(o *mcp.Options) { o.Env["TOKEN"], o.Env["LC_CTYPE"] = "given", "" }), "echo", "")
 	if e != nil {
 		t.Fatal(e)
 	}
