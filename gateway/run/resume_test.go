@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -421,4 +422,28 @@ func TestApprovalNotMade(t *testing.T) {
 	if got := fmt.Sprint(later[1]["error"]); len(b.shelf.made()) != 1 || !strings.Contains(got, "invalid_arguments") || got != fmt.Sprint(now[1]["error"]) {
 		t.Errorf("got %v and then %s with the calls %v, want twice why it was not made", now[1]["error"], got, b.shelf.made())
 	}
+}
+
+// TestMixedTurnWithoutIDs: an upstream gives calls no ids. The client's own get one, be it in a stream or whole, under
+// which what ran beside them is found again.
+func TestMixedTurnWithoutIDs(t *testing.T) {
+	both(t, func(t *testing.T, stream bool) {
+		b := newBench(t, run.Policy{}, func(n int, _ *gateway.Request) string {
+			if n == 1 {
+				return says(stream, n, "", fc{"", "a__search", `{}`}, fc{"", "mine", `{}`})
+			}
+			return says(stream, n, "Done.")
+		}, toolserver.Tool{Server: "a", Name: "search"})
+		d := newDialog(stream, mine)
+		a := b.ask(d.body())
+		a.one(t, "tool_calls")
+		if len(a.calls) != 1 || a.calls[0].id == "" {
+			t.Fatalf("got the calls %v, want one with an id", a.calls)
+		}
+		d.take(a, "mine 1")
+		b.ask(d.body())
+		if got, want := history(t, b.model.bodies[1]), "user assistant:call_:call_ tool:call_ tool:call_"; regexp.MustCompile("call_[A-Z0-9]+").ReplaceAllString(got, "call_") != want {
+			t.Errorf("got the conversation %s, want %s", got, want)
+		}
+	})
 }

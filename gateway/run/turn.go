@@ -2,7 +2,6 @@ package run
 
 import (
 	"bytes"
-	"crypto/rand"
 	"encoding/json"
 	"slices"
 	"strconv"
@@ -60,11 +59,11 @@ func (t *turn) add(f *wire.Frame, each func(c *call, entry []byte)) {
 		if c.Reason != "" {
 			t.finish = c.Reason
 		}
-		t.body(f.Data, c.Body, each)
+		t.body(f.Data, c.Body, f.Whole, each)
 	}
 }
 
-func (t *turn) body(data []byte, body wire.Span, each func(*call, []byte)) {
+func (t *turn) body(data []byte, body wire.Span, whole bool, each func(*call, []byte)) {
 	if body.Empty() || data[body.Start] != '{' {
 		return
 	}
@@ -76,7 +75,7 @@ func (t *turn) body(data []byte, body wire.Span, each func(*call, []byte)) {
 		case name == "tool_calls" && value[0] == '[':
 			wire.Elements(data, v.Start, func(n int, at wire.Span) bool {
 				if data[at.Start] == '{' {
-					c := t.call(at.Of(data), n)
+					c := t.call(at.Of(data), n, whole)
 					if each != nil {
 						each(c, at.Of(data))
 					}
@@ -91,11 +90,15 @@ func (t *turn) body(data []byte, body wire.Span, each func(*call, []byte)) {
 	})
 }
 
-// call is the call that an entry of tool_calls is of, with what the entry adds to it.
-func (t *turn) call(entry []byte, place int) *call {
+// call is the call that an entry of tool_calls is of, with what the entry adds to it. Each entry of a whole answer is
+// one of its own.
+func (t *turn) call(entry []byte, place int, whole bool) *call {
 	root := wire.Span{End: len(entry)}
 	index, err := strconv.Atoi(string(wire.Find(entry, root, "index").Of(entry)))
-	if err != nil {
+	switch {
+	case whole:
+		index = place
+	case err != nil:
 		index = -1
 	}
 	id := wire.Unquote(wire.Find(entry, root, "id").Of(entry))
@@ -180,9 +183,6 @@ func (t *turn) sort(decide func(*call) owner) (mine, theirs []*call) {
 	for _, c := range t.calls {
 		if c.owner == undecided {
 			c.owner = decide(c)
-		}
-		if c.id == "" {
-			c.id = "call_" + rand.Text()[:24]
 		}
 		if c.owner == client {
 			theirs = append(theirs, c)
