@@ -96,6 +96,8 @@ type Error struct {
 	Sent bool
 	// Again says that a second attempt may do better.
 	Again bool
+	// Misfit says that there was a result, and that it does not fit the schema which the tool declares.
+	Misfit bool
 	// Cause is why, for operators alone: it may quote a server's own words. "" if nobody knows.
 	Cause string
 	Err   error // for the log
