@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -295,12 +296,4 @@ func lie(t *tool, what string) error {
 		Hint:    "The call has run. Do not rely on its result; use another tool, or say that it is not known."}
 }
 
-func byAlias(a, b toolserver.Tool) int {
-	switch {
-	case a.Alias < b.Alias:
-		return -1
-	case a.Alias > b.Alias:
-		return 1
-	}
-	return 0
-}
+func byAlias(a, b toolserver.Tool) int { return strings.Compare(a.Alias, b.Alias) }
