@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 )
 
@@ -177,9 +178,7 @@ func (s *said) responseStream(o *writer, model string) {
 		it := item.(object) //nolint:forcetypeassert // output made it
 		id := it["id"]
 		begun := object{}
-		for k, v := range it {
-			begun[k] = v
-		}
+		maps.Copy(begun, it)
 		if begun["status"] != nil {
 			begun["status"] = "in_progress"
 		}

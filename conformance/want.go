@@ -130,7 +130,7 @@ func (w *Want) setStatus(b []byte) error {
 
 // setRequests reads the numbers of requests that the upstream may get.
 func (w *Want) setRequests(b []byte) error {
-	for _, text := range strings.Fields(string(b)) {
+	for text := range strings.FieldsSeq(string(b)) {
 		n, err := strconv.Atoi(text)
 		if err != nil || n < 0 {
 			return fmt.Errorf("a number of requests is 0 or more, not %q", text)

@@ -154,11 +154,11 @@ func (b *Body) Set(at wire.Span, name, value string) wire.Edit {
 	return wire.Edit{At: wire.Span{Start: brace, End: brace}, With: fmt.Appendf(nil, "%q:%s,", name, value)} // the model follows
 }
 
-// Message is the edit of Bytes that puts a message behind the others.
-func (b *Body) Message(role, text string) wire.Edit {
+// Message is the edit of Bytes that puts a message of the user's behind the others.
+func (b *Body) Message(text string) wire.Edit {
 	list := b.Places().Messages
 	end := list.End - 1 // in front of the bracket
-	message := wire.AppendQuoted(fmt.Appendf(nil, `,{"role":%q,"content":`, role), text)
+	message := wire.AppendQuoted([]byte(`,{"role":"user","content":`), text)
 	if wire.Blank(b.text[list.Start+1 : end]) {
 		message = message[1:]
 	}

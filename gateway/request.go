@@ -179,7 +179,7 @@ func (r *Request) Remake(edits ...wire.Edit) *Request {
 // Remark returns the request with edits and, behind the client's messages, one of the
 // gateway's own.
 func (r *Request) Remark(text string, edits ...wire.Edit) *Request {
-	out := r.Edit(append(edits, r.Body.Message("user", text))...)
+	out := r.Edit(append(edits, r.Body.Message(text))...)
 	out.Body.Appended++
 	return out
 }

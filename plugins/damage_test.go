@@ -7,40 +7,20 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
+	"github.com/callgate/callgate/internal/logtest"
 	"github.com/callgate/callgate/plugins"
 	. "github.com/callgate/callgate/plugins/pluginstest"
 	"github.com/callgate/callgate/sdk/abi"
 )
 
-// logged keeps what is logged.
-type logged struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *logged) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-// take returns what was logged since the last time.
-func (l *logged) take() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	defer l.b.Reset()
-	return l.b.String()
-}
-
 // keptCode is a host with a directory of its own, and the compiled code of a plugin in it.
 type keptCode struct {
 	t     *testing.T
 	host  *plugins.Host
-	log   *logged
+	log   *logtest.Buffer
 	dir   string
 	entry string // of the plugin
 	file  string // the code
@@ -49,7 +29,7 @@ type keptCode struct {
 
 func keepCode(t *testing.T) *keptCode {
 	t.Helper()
-	k := &keptCode{t: t, log: &logged{}, dir: filepath.Join(t.TempDir(), "cache")}
+	k := &keptCode{t: t, log: &logtest.Buffer{}, dir: filepath.Join(t.TempDir(), "cache")}
 	k.host = newHost(t, plugins.Config{CacheDir: k.dir, Log: slog.New(slog.NewTextHandler(k.log, nil))})
 	k.use(plugins.CodeProcess)
 	k.file = cached(t, k.dir)
@@ -65,7 +45,7 @@ func keepCode(t *testing.T) *keptCode {
 // use loads the plugin, and says what is wrong unless its code comes from there and works.
 func (k *keptCode) use(from string) bool {
 	k.t.Helper()
-	k.log.take()
+	k.log.Take()
 	load(k.t, k.host, "hand.wasm", Gives(abi.Event{Kind: abi.Content, Text: "works"}).Wasm())
 	got, err := feed(k.t, k.host, "hand", "x")
 	if err != nil || got != "works" {
@@ -86,7 +66,7 @@ func (k *keptCode) heals(what string) bool {
 		k.t.Errorf("%s is not found", what)
 		return false
 	}
-	if said := k.log.take(); !strings.Contains(said, "level=WARN") || !strings.Contains(said, "damaged") || !strings.Contains(said, k.entry) {
+	if said := k.log.Take(); !strings.Contains(said, "level=WARN") || !strings.Contains(said, "damaged") || !strings.Contains(said, k.entry) {
 		k.t.Errorf("%s: it is not said: %q", what, said)
 	}
 	if got, err := os.ReadFile(k.file); err != nil || !bytes.Equal(got, k.whole) {

@@ -48,20 +48,12 @@ func installSchemas(ctx context.Context) (dir string, err error) {
 		return "", err
 	}
 	dir, err = install.Once(install.Root(), "kubernetes", append([]string{version, string(pins)}, versions...), func(dir string) error {
-		tmp, err := os.MkdirTemp("", "callgate-kubernetes-")
-		if err != nil {
-			return err
-		}
-		defer os.RemoveAll(tmp)
-		if python, err = install.Venv(ctx, python, filepath.Join(tmp, "venv")); err != nil {
-			return err
-		}
-		_, err = install.Command(ctx, "", python, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps", "--require-hashes",
-			"--only-binary", ":all:", "--retries", "1", "--timeout", "30", "--dest", tmp, "-r", "schemas.txt")
-		if err != nil {
-			return err
-		}
-		return unpackSchemas(tmp, dir)
+		return install.Pinned(ctx, python, string(pins), func(pip func(string, ...string) error, tmp string) error {
+			if err := pip("download", "--only-binary", ":all:", "--timeout", "30", "--dest", tmp); err != nil {
+				return err
+			}
+			return unpackSchemas(tmp, dir)
+		})
 	})
 	if err != nil {
 		return "", install.MissingError{What: fmt.Sprintf("the schemas of Kubernetes are not installed (%v)", err), Remedy: remedy}

@@ -110,16 +110,6 @@ func (p *pattern) compare(q *pattern) int {
 	return 1
 }
 
-// Of returns the price of a provider's model; ok is false where nobody knows it. The
-// entry counts that says most of the provider's name, and of those the one that says
-// most of the model's.
-func (p *Prices) Of(provider, model string) (price Price, ok bool) {
-	if e, _ := p.find(provider, model); e != nil {
-		return e.Price, true
-	}
-	return Price{}, false
-}
-
 // find returns the entry for a provider's model and the file that has it, or nil.
 func (p *Prices) find(provider, model string) (*entry, *Prices) {
 	if p == nil || p.found == nil {

@@ -69,13 +69,6 @@ func (r *rates) most() usage.Rates {
 	return usage.Rates{Input: thousand(max(r.input, r.cacheRead, r.cacheWrite, r.cacheWriteLong)), Output: thousand(max(r.output, r.reasoning))}
 }
 
-// Priced reports whether Price knows what answers of a provider's model cost. The configuration is
-// checked with it: a budget in money needs prices.
-func (p *Prices) Priced(provider, model string) bool {
-	e, _ := p.find(provider, model)
-	return e != nil && e.tariff.isMoney() && e.tariff.hasOutput
-}
-
 // Version stands for the file's bytes: the first 12 digits of their SHA-256. It is in every row of the
 // ledger whose price is of the file.
 func (p *Prices) Version() string { return p.version }

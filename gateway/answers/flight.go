@@ -134,10 +134,3 @@ func (f *Flight) remove() {
 		delete(f.of.flights, f.name)
 	}
 }
-
-// Len is how many flights there are, for tests and for whoever is curious.
-func (fs *Flights) Len() int {
-	fs.mu.Lock()
-	defer fs.mu.Unlock()
-	return len(fs.flights)
-}

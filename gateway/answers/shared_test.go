@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -14,25 +13,15 @@ import (
 
 	"github.com/callgate/callgate/gateway/answers"
 	"github.com/callgate/callgate/gateway/redis"
+	"github.com/callgate/callgate/internal/logtest"
 	"github.com/callgate/callgate/internal/redistest"
 )
 
 // journal is a log that tests read.
-type journal struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (j *journal) Write(p []byte) (int, error) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.b.Write(p)
-}
+type journal struct{ logtest.Buffer }
 
 func (j *journal) count(text string) int {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return strings.Count(j.b.String(), text)
+	return strings.Count(j.String(), text)
 }
 
 const largest = 64 << 10
@@ -142,7 +131,7 @@ func TestSharedGarbage(t *testing.T) {
 		}
 	}
 	if got := s.Stats(); got.Foreign != uint64(len(values)) || log.count("no answer of this gateway") != 1 {
-		t.Errorf("got %+v and the log\n%s\nwant %d values that are no answers, and one line", got, log.b.String(), len(values))
+		t.Errorf("got %+v and the log\n%s\nwant %d values that are no answers, and one line", got, log, len(values))
 	}
 }
 
@@ -182,7 +171,7 @@ func TestSharedAway(t *testing.T) {
 		stored(t, s, key(i), answer(10), time.Hour)
 	}
 	if log.count("are back") < 4 {
-		t.Errorf("got the log\n%s\nwant that reads and writes are back, twice", log.b.String())
+		t.Errorf("got the log\n%s\nwant that reads and writes are back, twice", log)
 	}
 }
 

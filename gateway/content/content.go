@@ -48,9 +48,6 @@ type Text struct {
 	Cut        int // bytes between them
 }
 
-// Len is how many bytes the whole text had.
-func (t Text) Len() int { return len(t.Head) + t.Cut + len(t.Tail) }
-
 // Keeper keeps contents. It is safe for concurrent use.
 type Keeper struct {
 	now func() time.Time

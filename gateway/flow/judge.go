@@ -110,7 +110,7 @@ func (a *judgeAnswer) read(reply gateway.Reply) error {
 		}
 		for i := range f.Choices() {
 			f.Pieces(i, func(piece []byte) bool {
-				text.Write(piece)
+				text.Write(piece[:min(len(piece), maxSaid-text.Len())])
 				return text.Len() < maxSaid
 			})
 		}

@@ -145,3 +145,29 @@ func TestJudgeUnsent(t *testing.T) {
 		}
 	}
 }
+
+// talker is a judge's answer that goes on and on in large pieces, and has its usage at the end.
+type talker struct{ ruled }
+
+func (*talker) Streamed() bool { return true }
+
+func (r *talker) Next() (*gateway.Frame, error) {
+	r.at++
+	data := []byte(`{"choices":[{"index":0,"delta":{"content":"` + strings.Repeat("no ", maxSaid/3) + `"},"finish_reason":null}]}`)
+	if r.at == 100 {
+		data = []byte(`{"choices":[],"usage":{"prompt_tokens":200,"completion_tokens":1}}`)
+	}
+	if r.at > 100 {
+		return nil, io.EOF
+	}
+	return &gateway.Frame{Raw: data, Data: data}, nil
+}
+
+// TestJudgeTalks holds that what a judge says is kept up to a bound, and its usage read all the same.
+func TestJudgeTalks(t *testing.T) {
+	t.Parallel()
+	var a judgeAnswer
+	if err := a.read(&talker{}); err != nil || len(a.text) > maxSaid || a.usage.Input != 200 {
+		t.Errorf("got %d bytes, %+v and %v, want at most %d and the usage", len(a.text), a.usage, err, maxSaid)
+	}
+}

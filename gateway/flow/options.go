@@ -97,8 +97,6 @@ type (
 	// AnswerPolicy says whether the answers of a route are kept, and given to those who ask
 	// the same. The zero value keeps none.
 	AnswerPolicy = responsecache.Policy
-	// AnswerStore keeps answers for a time; those of package answers do.
-	AnswerStore = responsecache.Store
 )
 
 // The answers.

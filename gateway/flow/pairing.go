@@ -68,8 +68,9 @@ type collectedCall struct {
 	name, arguments []byte
 }
 
-// maxNoted is how many bytes of calls are noted; answers with more are compared by what came first.
-const maxNoted = 256 << 10
+// maxNoted is how many bytes of calls are noted, and noted what each takes by itself; answers with more are
+// compared by what came first.
+const maxNoted, noted = 256 << 10, 64
 
 // frame reads a frame of the answer as the client gets it.
 func (t *callCollector) frame(f *wire.Frame) {
@@ -125,7 +126,7 @@ func (t *callCollector) data(data []byte) {
 
 // entry reads an entry of tool_calls, the n-th of its list.
 func (t *callCollector) entry(data []byte, entry wire.Span, n int) {
-	if data[entry.Start] != '{' {
+	if data[entry.Start] != '{' || t.bytes > maxNoted {
 		return
 	}
 	index, err := strconv.Atoi(string(wire.Find(data, entry, "index").Of(data)))
@@ -141,9 +142,10 @@ func (t *callCollector) entry(data []byte, entry wire.Span, n int) {
 	if c == nil {
 		t.calls = append(t.calls, collectedCall{index: index})
 		c = &t.calls[len(t.calls)-1]
+		t.bytes += noted
 	}
 	function := wire.Find(data, entry, "function")
-	if function.Empty() || data[function.Start] != '{' || t.bytes > maxNoted {
+	if function.Empty() || data[function.Start] != '{' {
 		return
 	}
 	before := len(c.name) + len(c.arguments)

@@ -32,12 +32,12 @@ var proxies = []string{
 	"X-Goog-Iap-", "X-Goog-Authenticated-", "X-Ms-Client-Principal", "X-Ms-Token-", "Ssl-Client-", "Tailscale-",
 }
 
-// SaysWho reports whether a header says who the client is or where it comes from, as a proxy
+// saysWho reports whether a header says who the client is or where it comes from, as a proxy
 // in front of the gateway would put it. It stays with the gateway even if an operator names
 // it: any client can send it, and the upstream might believe it, since the gateway's key came
 // with it. A name with an underscore stays as well: many servers take X_Forwarded_For for
 // X-Forwarded-For, and could be told in this way what is not to be told.
-func SaysWho(name string) bool { return people[name] || barred(name) != "" || begins(name, proxies) }
+func saysWho(name string) bool { return people[name] || barred(name) != "" || begins(name, proxies) }
 
 // ForwardProblem says why an operator may not have a client's header of this name sent on, ""
 // if they may. The name may be in any case.
@@ -50,7 +50,7 @@ func ForwardProblem(name string) string {
 		return "it may hold the client's key for the gateway; set api_key or headers instead"
 	case ours[name]:
 		return "the gateway sets it itself"
-	case SaysWho(name):
+	case saysWho(name):
 		return "it says who the client is, which anybody may claim"
 	}
 	return ""
@@ -62,7 +62,7 @@ func ForwardProblem(name string) string {
 func Kept(in http.Header) http.Header {
 	out := make(http.Header, len(in)+2)
 	for name, values := range in {
-		if !credentials[name] && !ours[name] && !SaysWho(name) {
+		if !credentials[name] && !ours[name] && !saysWho(name) {
 			out[name] = values
 		}
 	}
@@ -73,4 +73,4 @@ func Kept(in http.Header) http.Header {
 }
 
 // Visible reports whether a header of this name is in what [Kept] returns.
-func Visible(name string) bool { return !credentials[name] && !ours[name] && !SaysWho(name) }
+func Visible(name string) bool { return !credentials[name] && !ours[name] && !saysWho(name) }

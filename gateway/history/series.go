@@ -36,9 +36,6 @@ const (
 // Counts are all of them.
 type Counts [counts]uint64
 
-// Of is one of the counts, for templates.
-func (c *Counts) Of(n Count) uint64 { return c[n] }
-
 func (c *Counts) add(d *Counts) {
 	for i, n := range d {
 		c[i] += n

@@ -15,6 +15,7 @@ import (
 
 	"github.com/callgate/callgate/gateway/breaker"
 	"github.com/callgate/callgate/gateway/httpapi"
+	"github.com/callgate/callgate/internal/logtest"
 )
 
 // serve listens for real, with the limits of HTTP.
@@ -155,7 +156,7 @@ func TestAdminLimits(t *testing.T) {
 // answer which it cuts off does not look whole.
 func TestAdminPanic(t *testing.T) {
 	t.Parallel()
-	var log logBuffer
+	var log logtest.Buffer
 	a, err := httpapi.NewAdmin(httpapi.AdminConfig{
 		Breakers: func() []breaker.Snapshot { panic("secret") },
 		Reset:    func(string) bool { return true },

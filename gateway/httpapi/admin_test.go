@@ -16,6 +16,7 @@ import (
 	"github.com/callgate/callgate/gateway/breaker"
 	"github.com/callgate/callgate/gateway/httpapi"
 	"github.com/callgate/callgate/gateway/sso"
+	"github.com/callgate/callgate/internal/logtest"
 )
 
 const operatorKey = "open-sesame-1"
@@ -25,29 +26,11 @@ func hashOf(key string) string {
 	return "sha256:" + hex.EncodeToString(hash[:])
 }
 
-// logBuffer is a buffer that a server writes while a test reads.
-type logBuffer struct {
-	mu   sync.Mutex
-	text strings.Builder
-}
-
-func (b *logBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.text.Write(p)
-}
-
-func (b *logBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.text.String()
-}
-
 // station is an admin server with breakers of its own, which notes what was reached.
 type station struct {
 	*httpapi.Admin
 	breakers map[string]*breaker.Breaker
-	log      logBuffer
+	log      logtest.Buffer
 
 	mu      sync.Mutex
 	reached []string

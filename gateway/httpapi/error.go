@@ -29,7 +29,7 @@ func fail(err error, c echo.Context) {
 			w.Header().Set("x-callgate-provider", s.Provider)
 			observe.Attempts(w.Header(), s)
 		}
-		observe.Facts(w.Header(), s, true)
+		observe.Facts(w.Header(), s)
 	}
 	switch {
 	case e.Kind == gateway.Canceled:

@@ -83,14 +83,6 @@ func (b *Budget) Stats() Stats {
 	return Stats{b.limit.Load(), b.taken.Load(), b.refused.Load()}
 }
 
-// Share is the most that one request may take, in bytes; 0 without a bound.
-func (b *Budget) Share() int64 {
-	if b == nil {
-		return 0
-	}
-	return b.limit.Load() / largest
-}
-
 // Claim begins the claim of a request. It must be closed; then all it has taken is free again.
 func (b *Budget) Claim() *Claim {
 	if b == nil {
@@ -238,14 +230,4 @@ func (c *Claim) Move() *Claim {
 	own := &Claim{budget: c.budget, parent: c.parent, lasting: c.lasting, taken: c.taken}
 	c.taken = 0
 	return own
-}
-
-// Taken is how many bytes the claim has.
-func (c *Claim) Taken() int64 {
-	if c == nil {
-		return 0
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.taken
 }

@@ -3,12 +3,12 @@ package limit_test
 import (
 	"log/slog"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/callgate/callgate/gateway/limit"
 	"github.com/callgate/callgate/gateway/redis"
+	"github.com/callgate/callgate/internal/logtest"
 	"github.com/callgate/callgate/internal/redistest"
 )
 
@@ -169,7 +169,7 @@ func TestUnsureEnd(t *testing.T) {
 			c := newClock()
 			server := redistest.Start(t)
 			limiter, l := lined(t, server, c)
-			var log lines
+			var log logtest.Buffer
 			away := limit.NewAway(limiter, false, slog.New(slog.NewTextHandler(&log, nil)))
 			t.Cleanup(func() { away.Close() })
 			s := set(t, limit.Limit{Scope: key, Kind: limit.Money, Max: 1000, Window: limit.Total})
@@ -228,22 +228,4 @@ func TestUnsureEnd(t *testing.T) {
 			}
 		})
 	}
-}
-
-// lines is what a log has written.
-type lines struct {
-	mu   sync.Mutex
-	text strings.Builder
-}
-
-func (l *lines) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(p)
-}
-
-func (l *lines) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.String()
 }

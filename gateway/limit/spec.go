@@ -143,8 +143,8 @@ func (s *Spec) timeProblem(window bool) string {
 	return ""
 }
 
-// Same is the place of an earlier spec of a list that counts the same as that at a place; -1 for none. All are good.
-func Same(list []Spec, at int) int {
+// same is the place of an earlier spec of a list that counts the same as that at a place; -1 for none. All are good.
+func same(list []Spec, at int) int {
 	one := list[at].Limit(Scope{})
 	return slices.IndexFunc(list[:at], func(s Spec) bool {
 		l := s.Limit(Scope{})
@@ -165,7 +165,7 @@ func Check(list []Spec, at int) string {
 	if err := l.Check(); err != nil {
 		return err.Error()
 	}
-	if n := Same(list, at); n >= 0 {
+	if n := same(list, at); n >= 0 {
 		return fmt.Sprintf("it counts the same as number %d of the list (from 0 on); leave one of them out", n)
 	}
 	return ""

@@ -25,22 +25,22 @@ type Reloads struct {
 func (c *collected) reloads(o Options) {
 	c.add(o.Reloads != nil, nil, func(set setter) {
 		r := o.Reloads()
-		set("callgate_config_last_reload_success", number(r.Good))
-		set("callgate_config_last_reload_success_timestamp_seconds", float64(r.At.UnixMilli())/1000)
-		set("callgate_config_restart_needed", number(r.Restart))
-		set("callgate_config_draining", float64(r.Draining))
-	},
-		"callgate_config_last_reload_success", "Whether the configuration was good when it was last read: 1, or 0 while an earlier one is in force.",
-		"callgate_config_last_reload_success_timestamp_seconds", "When the configuration that is in force was read.",
-		"callgate_config_restart_needed", "Whether the file has keys that are read at the start only, and were changed since: 1 or 0.",
-		"callgate_config_draining", "Earlier configurations that still have requests.")
+		set("callgate_config_last_reload_success", "Whether the configuration was good when it was last read: 1, or 0 while an earlier one is in force.",
+			number(r.Good))
+		set("callgate_config_last_reload_success_timestamp_seconds", "When the configuration that is in force was read.",
+			float64(r.At.UnixMilli())/1000)
+		set("callgate_config_restart_needed", "Whether the file has keys that are read at the start only, and were changed since: 1 or 0.",
+			number(r.Restart))
+		set("callgate_config_draining", "Earlier configurations that still have requests.", float64(r.Draining))
+	})
 	c.add(o.Reloads != nil, []string{"outcome"}, func(set setter) {
 		r := o.Reloads()
 		for _, outcome := range slices.Sorted(maps.Keys(r.Outcomes)) {
-			set("callgate_config_reloads_total", float64(r.Outcomes[outcome]), outcome)
+			set("callgate_config_reloads_total", "Readings of the configuration since the start: applied, unchanged or refused.",
+				float64(r.Outcomes[outcome]), outcome)
 		}
-	}, "callgate_config_reloads_total", "Readings of the configuration since the start: applied, unchanged or refused.")
+	})
 	c.add(o.Reloads != nil, []string{"sha256"}, func(set setter) {
-		set("callgate_config_info", 1, o.Reloads().SHA256)
-	}, "callgate_config_info", "Always 1; the label is the SHA-256 of the configuration file that is in force.")
+		set("callgate_config_info", "Always 1; the label is the SHA-256 of the configuration file that is in force.", 1, o.Reloads().SHA256)
+	})
 }

@@ -101,20 +101,20 @@ func Headers(h http.Header, s *gateway.Summary, whole bool) {
 	to.set("X-Callgate-Provider", s.Provider)
 	to.set("X-Callgate-Model", clean(s.Model))
 	to.attempts(s)
-	to.facts(s, whole || s.Replayed())
-}
-
-// Facts sets the headers of the facts: those that are known at an answer's beginning, or all.
-func Facts(h http.Header, s *gateway.Summary, all bool) {
-	to := setter{h: h}
-	to.facts(s, all)
-}
-
-func (to *setter) facts(s *gateway.Summary, all bool) {
 	p := atStart
-	if all {
+	if whole || s.Replayed() {
 		p = inHeaders
 	}
+	to.facts(s, p)
+}
+
+// Facts sets the headers of all facts, for an answer that is an error.
+func Facts(h http.Header, s *gateway.Summary) {
+	to := setter{h: h}
+	to.facts(s, inHeaders)
+}
+
+func (to *setter) facts(s *gateway.Summary, p place) {
 	p.each(s, func(name string, value any) { to.set(name, clean(text(value))) })
 }
 

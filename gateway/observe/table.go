@@ -176,7 +176,7 @@ var facts = []fact{ //nolint:gochecknoglobals // a table
 			to.Add(Labels{c.Route, rule}, 1)
 		}, route, Label{Name: "rule"}).of(Answered),
 	}},
-	{header: "X-Callgate-Arm", start: true, late: "arm", log: "arm", trace: "callgate.arm", value: func(s *gateway.Summary) any { return ArmText(s) }, counts: []Measure{
+	{header: "X-Callgate-Arm", start: true, late: "arm", log: "arm", trace: "callgate.arm", value: func(s *gateway.Summary) any { return armText(s) }, counts: []Measure{
 		counter("callgate_rollout_requests_total", "Requests of an arm, by how they ended: plain (no call), clean, repaired, reasked or failed; and those that are not compared: canceled, refused, mixed (another arm's target has answered), forced (by the client) or replayed.", func(r *gateway.Record, to Series) {
 			if a := r.Summary.Arm(); a != nil {
 				to.Add(Labels{a.Rollout.Name(), a.Arm(), r.Turn().Result.String()}, 1)

@@ -137,9 +137,9 @@ func RouteText(s *gateway.Summary) string {
 	return text
 }
 
-// ArmText is the arm of a rollout that the request is in: hermes/new, and hermes/new;mixed where the
+// armText is the arm of a rollout that the request is in: hermes/new, and hermes/new;mixed where the
 // control's target has answered instead.
-func ArmText(s *gateway.Summary) string {
+func armText(s *gateway.Summary) string {
 	a := s.Arm()
 	if a == nil {
 		return ""

@@ -69,7 +69,7 @@ func (g *region) note(events []abi.Event, err error) {
 		case abi.End:
 			s.From = g.base
 			g.r.low = max(g.r.low, s.To)
-			g.q.Outcome = fmt.Sprintf("read bytes %d to %d, %s", s.From, s.To, count(g.q.calls, "call"))
+			g.q.Outcome = fmt.Sprintf("read bytes %d to %d, %s", s.From, s.To, calls(g.q.calls))
 		case abi.Malformed:
 			g.q.Outcome = fmt.Sprintf("malformed: gave bytes %d to %d back", s.From, s.To)
 		case abi.Repair:
@@ -117,9 +117,9 @@ func (g *region) problem(text string) {
 	}
 }
 
-func count(n int, what string) string {
+func calls(n int) string {
 	if n == 1 {
-		return "1 " + what
+		return "1 call"
 	}
-	return fmt.Sprintf("%d %ss", n, what)
+	return fmt.Sprintf("%d calls", n)
 }

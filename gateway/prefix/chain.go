@@ -2,6 +2,7 @@ package prefix
 
 import (
 	"math"
+	"slices"
 
 	"github.com/cespare/xxhash/v2"
 )
@@ -129,4 +130,4 @@ func (h *Hasher) write(p []byte) {
 
 // Chain returns the chain of what was written so far. Writing may go on: the chain does
 // not change with it, and the next one begins with it.
-func (h *Hasher) Chain() Chain { return h.chain[:len(h.chain):len(h.chain)] }
+func (h *Hasher) Chain() Chain { return slices.Clip(h.chain) }

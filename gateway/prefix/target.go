@@ -1,6 +1,7 @@
 package prefix
 
 import (
+	"slices"
 	"sync"
 	"time"
 
@@ -98,8 +99,8 @@ func (t *target) touch(c Chain, now stamp) {
 	if t.pending != nil {
 		t.tell(c, now)
 	}
-	for i := len(c) - 1; i >= 0; i-- {
-		t.put(short(c[i]), now)
+	for _, block := range slices.Backward(c) {
+		t.put(short(block), now)
 	}
 }
 

@@ -71,7 +71,7 @@ func (c argsCase) tool() *abi.Tool {
 	tool := &abi.Tool{Name: "tool"}
 	for name, types := range c.Params {
 		var set abi.Types
-		for _, t := range strings.Split(types, "|") {
+		for t := range strings.SplitSeq(types, "|") {
 			set |= typeNames[t]
 		}
 		tool.Params = append(tool.Params, abi.Param{Name: name, Types: set})

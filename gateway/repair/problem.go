@@ -16,7 +16,6 @@ const (
 	EmptyArgs       = "empty_args"
 	BadIndex        = "bad_index"
 	BadID           = "bad_id"
-	TextCall        = "text_call"
 	VendorMalformed = "vendor_malformed"
 	DoubtfulCall    = "doubtful_call"
 )

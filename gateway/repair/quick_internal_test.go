@@ -2,6 +2,7 @@ package repair
 
 import (
 	"encoding/json"
+	"maps"
 	"strings"
 	"testing"
 
@@ -70,9 +71,7 @@ func TestQuick(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		schema := map[string]any{"$defs": map[string]any{"d": drawSchema(t, 2)}}
 		if s, ok := drawSchema(t, 3).(map[string]any); ok {
-			for key, v := range s {
-				schema[key] = v
-			}
+			maps.Copy(schema, s)
 		}
 		text, err := json.Marshal(schema)
 		if err != nil {

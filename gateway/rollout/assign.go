@@ -12,9 +12,9 @@ const Buckets = 10_000
 // MaxArms is how many arms a rollout may have.
 const MaxArms = 16
 
-// Bucket is the part, from 0 to Buckets-1, that a unit belongs to under a salt. It is the same in
+// bucket is the part, from 0 to Buckets-1, that a unit belongs to under a salt. It is the same in
 // every process, at any time.
-func Bucket(salt, unit string) int {
+func bucket(salt, unit string) int {
 	d := xxhash.New()
 	_, _ = d.WriteString(salt) // neither can fail
 	_, _ = d.WriteString("|")

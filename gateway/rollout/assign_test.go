@@ -14,7 +14,7 @@ import (
 func TestBucketsAreForEver(t *testing.T) {
 	t.Parallel()
 	for unit, want := range map[string]int{"": golden[0], "alice": golden[1], "bob": golden[2], "ключ|conversation": golden[3]} {
-		if got := Bucket("hermes-2026", unit); got != want {
+		if got := bucket("hermes-2026", unit); got != want {
 			t.Errorf("%q: got bucket %d, want %d", unit, got, want)
 		}
 	}
@@ -30,7 +30,7 @@ func TestBucketsAreEven(t *testing.T) {
 	const units, parts = 200_000, 100
 	counts := [parts]int{}
 	for i := range units {
-		counts[Bucket("salt", fmt.Sprintf("user-%d", i))*parts/Buckets]++
+		counts[bucket("salt", fmt.Sprintf("user-%d", i))*parts/Buckets]++
 	}
 	sum := 0.0
 	for _, n := range counts {
@@ -49,7 +49,7 @@ func TestSaltsDisagree(t *testing.T) {
 	const units = 20_000
 	for i := range units {
 		unit := fmt.Sprint(i)
-		if Bucket("a", unit) < Buckets/2 && Bucket("b", unit) < Buckets/2 {
+		if bucket("a", unit) < Buckets/2 && bucket("b", unit) < Buckets/2 {
 			both++
 		}
 	}

@@ -37,7 +37,7 @@ func Diff(live, other Reading) (kinds []string) {
 	case n < m:
 		kinds = append(kinds, ExtraCall)
 	default:
-		tools, arguments := Same(live.Calls, other.Calls)
+		tools, arguments := same(live.Calls, other.Calls)
 		if !tools {
 			kinds = append(kinds, OtherTool)
 		} else if !arguments {

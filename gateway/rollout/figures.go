@@ -113,7 +113,7 @@ func (c *tally) requests() (n int) {
 }
 
 // failure is the share of requests that failed.
-func (c *tally) failure() Interval { return Wilson(c.results[Failed], c.requests()) }
+func (c *tally) failure() Interval { return intervalOf(c.results[Failed], c.requests()) }
 
 func (c *tally) figures() Figures {
 	f := Figures{Requests: c.requests(), Plain: c.results[Plain], Clean: c.results[Clean], Repaired: c.results[Repaired], Reasked: c.results[Reasked],

@@ -20,8 +20,8 @@ type Interval struct {
 	High float64 `json:"high"`
 }
 
-// Wilson is the interval of 95 % by Wilson's score for k of n; without any n it is from 0 to 1.
-func Wilson(k, n int) Interval {
+// intervalOf is the interval of 95 % by Wilson's score for k of n; without any n it is from 0 to 1.
+func intervalOf(k, n int) Interval {
 	if n <= 0 {
 		return Interval{High: 1}
 	}
@@ -30,9 +30,9 @@ func Wilson(k, n int) Interval {
 	return i
 }
 
-// Needed is how many requests each of two arms needs for the difference between the shares p and q to
+// needed is how many requests each of two arms needs for the difference between the shares p and q to
 // be seen: in four of five trials, at a level of 5 %. It is 0 if there is no difference.
-func Needed(p, q float64) int {
+func needed(p, q float64) int {
 	d := p - q
 	if d == 0 {
 		return 0

@@ -30,7 +30,7 @@ func TestWilsonAgainstStatsmodels(t *testing.T) {
 	}
 	for _, row := range rows[1:] {
 		k, n := int(number(row[0])), int(number(row[1]))
-		got := Wilson(k, n)
+		got := intervalOf(k, n)
 		if math.Abs(got.Low-number(row[2])) > 1e-12 || math.Abs(got.High-number(row[3])) > 1e-12 {
 			t.Errorf("%d of %d: got %.15f to %.15f, want %s to %s", k, n, got.Low, got.High, row[2], row[3])
 		}
@@ -43,16 +43,16 @@ func TestWilsonAgainstStatsmodels(t *testing.T) {
 // TestWilsonOfNothing holds that nothing is known of no requests.
 func TestWilsonOfNothing(t *testing.T) {
 	t.Parallel()
-	if got := Wilson(0, 0); got != (Interval{High: 1}) {
+	if got := intervalOf(0, 0); got != (Interval{High: 1}) {
 		t.Errorf("got %+v, want 0 to 1", got)
 	}
 }
 
-// TestFewest holds that the intervals of none and of all part at what Needed says, and not before.
+// TestFewest holds that the intervals of none and of all part at what needed says, and not before.
 func TestFewest(t *testing.T) {
 	t.Parallel()
 	for n := range 10 {
-		if parted := Wilson(0, n).High < Wilson(n, n).Low; parted != (n >= Needed(0, 1)) {
+		if parted := intervalOf(0, n).High < intervalOf(n, n).Low; parted != (n >= needed(0, 1)) {
 			t.Errorf("with %d requests the intervals are apart: %t", n, parted)
 		}
 	}
@@ -65,7 +65,7 @@ func TestNeeded(t *testing.T) {
 		p, q float64
 		want int
 	}{{0.05, 0.10, 432}, {0.02, 0.05, 586}, {0.02, 0.04, 1139}, {0.01, 0.02, 2316}, {0.04, 0.02, 1139}, {0.5, 0.5, 0}, {0, 1, 4}, {1, 0, 4}, {0.01, 0.99, 4}} {
-		if got := Needed(tt.p, tt.q); got != tt.want {
+		if got := needed(tt.p, tt.q); got != tt.want {
 			t.Errorf("%.2f against %.2f: got %d, want %d", tt.p, tt.q, got, tt.want)
 		}
 	}

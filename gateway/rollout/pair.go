@@ -73,7 +73,7 @@ func (t *PairTally) Add(live, mirror Answer) {
 		return
 	}
 	t.Pairs++
-	tools, arguments := Same(live.Calls, mirror.Calls)
+	tools, arguments := same(live.Calls, mirror.Calls)
 	if tools {
 		t.SameTools++
 	}
@@ -84,9 +84,9 @@ func (t *PairTally) Add(live, mirror Answer) {
 	t.Mirror.add(mirror, t.Pairs)
 }
 
-// Same compares calls: whether they are of the same tools in the same order, and whether their
+// same compares calls: whether they are of the same tools in the same order, and whether their
 // arguments are the same JSON too.
-func Same(a, b []Call) (tools, arguments bool) {
+func same(a, b []Call) (tools, arguments bool) {
 	if !slices.EqualFunc(a, b, func(x, y Call) bool { return x.Name == y.Name }) {
 		return false, false
 	}

@@ -209,14 +209,11 @@ func (r *Rollout) Spoiled(episode uint64) bool {
 
 // Share reports whether a unit is among so many hundredths of a percent, by another dice than that for
 // arms: which requests are mirrored.
-func (r *Rollout) Share(unit string, parts int) bool { return Bucket(r.o.Salt+"|mirror", unit) < parts }
-
-// Salt is what units are hashed with.
-func (r *Rollout) Salt() string { return r.o.Salt }
+func (r *Rollout) Share(unit string, parts int) bool { return bucket(r.o.Salt+"|mirror", unit) < parts }
 
 // Arm is the place of the arm that a unit belongs to: the control's, 0, if its own is stopped.
 func (r *Rollout) Arm(unit string) int {
-	arm := int(r.arms[Bucket(r.o.Salt, unit)])
+	arm := int(r.arms[bucket(r.o.Salt, unit)])
 	if arm == 0 || r.book.isStopped(r.o.Name, r.o.Arms[arm].Name) {
 		return 0
 	}

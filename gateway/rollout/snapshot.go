@@ -101,7 +101,7 @@ func compare(control, arm *tally, margin float64) (verdict string, missing int) 
 	if other > 1 {
 		other = rate - margin
 	}
-	need := Needed(rate, other)
+	need := needed(rate, other)
 	few := min(control.requests(), arm.requests())
 	switch {
 	case few >= enoughForRate && a.Low > c.High:

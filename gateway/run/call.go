@@ -129,7 +129,7 @@ func (h *caller) make(ctx context.Context, r ready, p *Policy) *done {
 		d.attempts++
 		result, err := h.attempt(ctx, r, p)
 		if err == nil {
-			h.take(d, result)
+			d.take(result)
 			d.limit(p.Size.Result)
 			return d
 		}
@@ -186,14 +186,10 @@ func (h *caller) attempt(ctx context.Context, r ready, p *Policy) (*toolserver.R
 }
 
 // take notes what a call has given.
-func (h *caller) take(d *done, r *toolserver.Result) {
+func (d *done) take(r *toolserver.Result) {
 	d.text, d.own, d.cut, d.dropped, d.err = r.Text, r.Failed, r.Cut, r.Dropped, nil
 	if strings.TrimSpace(d.text) == "" && len(r.Structured) > 0 {
 		d.text = string(r.Structured)
-	}
-	if len(d.tool.Output) > 0 && !r.Failed && !r.Lost() {
-		problem, checked := h.schemas.Check(d.tool.Output, r.Structured)
-		d.odd = len(r.Structured) == 0 || checked && problem != nil
 	}
 	d.failed = d.own || toolresult.Failed([]byte(d.text), toolresult.Likely)
 }

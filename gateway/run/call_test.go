@@ -155,19 +155,19 @@ func TestAlternatives(t *testing.T) {
 	}
 }
 
-// TestOutputSchema: a result that is not what its schema says is told, and given on.
+// TestOutputSchema: a result that is not what its schema says is told, and an error to the model.
 func TestOutputSchema(t *testing.T) {
 	b := newBench(t, run.Policy{}, once(fc{"c1", "a__count", `{}`}), toolserver.Tool{Server: "a", Name: "count", Output: json.RawMessage(`{"type":"object","required":["n"]}`)})
 	b.shelf.do["a__count"] = func(context.Context, string) (*toolserver.Result, error) {
-		return &toolserver.Result{Structured: json.RawMessage(`{"m":1}`)}, nil
+		return nil, &toolserver.Error{Kind: toolserver.Failed, Sent: true, Misfit: true, Message: "It is not what it has promised."}
 	}
 	a := b.ask(body(true, ""))
 	a.one(t, "stop")
 	if got := strings.Join(a.summary.Warnings, ","); got != "tool_output_schema:a__count" {
 		t.Errorf("got the warnings %q, want one", got)
 	}
-	if r := b.results(2)[0]; r["text"] != `{"m":1}` {
-		t.Errorf("got %v, want the result", r)
+	if r := b.results(2)[0]; !strings.Contains(fmt.Sprint(r["error"]), "promised") {
+		t.Errorf("got %v, want the error", r)
 	}
 }
 

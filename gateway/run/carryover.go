@@ -47,9 +47,9 @@ func (d carryover) remember(ctx context.Context, c *conversation.Conversation, m
 	if err != nil {
 		return err
 	}
-	said := lastUser(c, len(c.Messages))
-	for _, c := range calls {
-		err = errors.Join(err, d.put(ctx, turnKey(c.id, c.name, said), body))
+	turn := placeOf(c, len(c.Messages))
+	for _, made := range calls {
+		err = errors.Join(err, d.put(ctx, turn.key(made.id, made.name), body))
 	}
 	return err
 }
@@ -97,10 +97,34 @@ func (d carryover) claim(ctx context.Context, id string, pending bool) ([]byte, 
 	return nil, d.put(ctx, key, []byte(claimed))
 }
 
-// turnKey is what a turn is kept under. Ids alone will not do: some upstreams give the same in
-// every conversation.
-func turnKey(id, name, said string) string {
-	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %q", id, name, said))
+// place is where a turn stands in its conversation, as the client knows it.
+type place struct {
+	said   string            // the last text of the user before it
+	before map[namedCall]int // how often it has such a call
+}
+
+type namedCall struct{ id, name string }
+
+// placeOf is the place in front of a message.
+func placeOf(c *conversation.Conversation, before int) place {
+	p := place{before: map[namedCall]int{}}
+	if i := c.LastUser(before); i >= 0 {
+		p.said = c.Said(c.Messages[i])
+	}
+	for _, m := range c.Messages[:before] {
+		if m.Role == conversation.Assistant {
+			for _, call := range c.Calls(m) {
+				p.before[namedCall{call.ID, call.Name}]++
+			}
+		}
+	}
+	return p
+}
+
+// key is what the turn is kept under that makes a call. Ids alone will not do: some upstreams give the same in
+// every conversation, and in every turn.
+func (p *place) key(id, name string) string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %q %d", id, name, p.said, p.before[namedCall{id, name}]))
 	return "run_" + hex.EncodeToString(sum[:16])
 }
 

@@ -39,7 +39,6 @@ type done struct {
 	cut      int              // bytes that are missing at the text's end
 	own      bool             // the tool says itself that it failed
 	failed   bool             // it does, or its text does
-	odd      bool             // it is not what the tool's schema of results says
 	dropped  []string
 	err      *toolserver.Error // why it gave nothing
 	near     []string          // other tools

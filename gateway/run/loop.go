@@ -13,7 +13,7 @@ import (
 	"github.com/callgate/callgate/gateway/wire"
 )
 
-// loop is the rounds of one request. It is used by one goroutine, but for Close.
+// loop is the rounds of one request. It is used by one goroutine.
 type loop struct {
 	runner   *Runner
 	policy   Policy

@@ -105,6 +105,9 @@ func attached(req *gateway.Request, policy Policy) ([]string, error) {
 // Responses API. It does not go upstream.
 const mostCalls = "max_tool_calls"
 
+// noneLeft is what the model is told of a call beyond it.
+const noneLeft = "No further call is made: the request allows as many as there were (max_tool_calls)."
+
 // readMost reads it.
 func (o *offer) readMost(body []byte) error {
 	o.most = -1

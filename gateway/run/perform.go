@@ -1,14 +1,21 @@
 package run
 
 import (
+	"crypto/rand"
 	"fmt"
 
 	"github.com/callgate/callgate/gateway"
+	"github.com/callgate/callgate/gateway/repair"
 	"github.com/callgate/callgate/gateway/toolserver"
 )
 
-// decide says whose tool a call is of.
+// decide says whose tool a call is of, once for each, and gives one an id that the model has given none.
 func (l *loop) decide(c *call) owner {
+	if c.id == "" {
+		c.id = "call_" + rand.Text()[:24]
+		l.asking.sum.own.Fault(repair.BadID)
+		l.asking.sum.own.Repaired("id")
+	}
 	if l.asking.lastBecause == "" && l.executor.offer.own[c.name] && l.executor.offer.find(c.name) == nil {
 		return client
 	}
@@ -26,7 +33,7 @@ func (l *loop) perform(mine, theirs []*call) {
 			continue
 		}
 		if r.err == nil && !l.executor.offer.spend() {
-			r.err = &toolserver.Error{Kind: toolserver.Denied, Message: "No further call is made: the request allows as many as there were (max_tool_calls).", Hint: "Answer with what there is."}
+			r.err = &toolserver.Error{Kind: toolserver.Denied, Message: noneLeft, Hint: "Answer with what there is."}
 		}
 		w.ready = append(w.ready, r)
 	}

@@ -21,16 +21,6 @@ type resumption struct {
 	executor  *executor
 }
 
-// lastUser is the last text of the user before a message.
-func lastUser(c *conversation.Conversation, before int) string {
-	for i := before - 1; i >= 0; i-- {
-		if c.Messages[i].Role == conversation.User {
-			return c.Said(c.Messages[i])
-		}
-	}
-	return ""
-}
-
 // resume puts back what earlier requests of the conversation have run, and runs the calls that
 // the client has agreed to.
 func (b *resumption) resume(ctx context.Context, req *gateway.Request) (*gateway.Request, error) {
@@ -40,8 +30,7 @@ func (b *resumption) resume(ctx context.Context, req *gateway.Request) (*gateway
 	c := req.Reading.Conversation()
 	var edits []wire.Edit
 	looked := 0
-	for i := len(c.Messages) - 1; i >= 0; i-- {
-		m := c.Messages[i]
+	for i, m := range slices.Backward(c.Messages) {
 		if m.Role != conversation.Assistant {
 			continue
 		}
@@ -76,24 +65,21 @@ func (b *resumption) resume(ctx context.Context, req *gateway.Request) (*gateway
 	return req, nil
 }
 
-// isThere reports whether the conversation has one of the results already.
+// isThere reports whether the conversation has one of the calls already. Ids alone do not tell: the client's own calls
+// may have the same.
 func (m *leftover) isThere(c *conversation.Conversation) bool {
-	for i := range c.Messages {
-		if c.Messages[i].Role != conversation.Tool {
-			continue
-		}
-		id, _ := conversation.Decode(c.Text, c.Messages[i].CallID)
-		if quoted := `"tool_call_id":` + string(wire.AppendQuoted(nil, id)); strings.Contains(m.Before+m.Results, quoted) {
-			return true
-		}
-	}
-	return false
+	kept := m.Before + m.Calls
+	return slices.ContainsFunc(c.Messages, func(said conversation.Message) bool {
+		return said.Role == conversation.Assistant && slices.ContainsFunc(c.Calls(said), func(made conversation.Call) bool {
+			return strings.Contains(kept, string(appendHead(nil, made.ID, made.Name)))
+		})
+	})
 }
 
 // recall is the edits that put back what ran beside a turn's calls, of which there is at least one.
 func (b *resumption) recall(ctx context.Context, c *conversation.Conversation, i int, calls []conversation.Call) []wire.Edit {
-	first := calls[0] // what ran is kept under each of them
-	body, err := b.carryover.get(ctx, turnKey(first.ID, first.Name, lastUser(c, i)))
+	turn := placeOf(c, i)
+	body, err := b.carryover.get(ctx, turn.key(calls[0].ID, calls[0].Name)) // what ran is kept under each of them
 	if err != nil {
 		b.executor.sum.Warn("tool_results_forgotten")
 		return nil
@@ -153,10 +139,8 @@ func (b *resumption) approvals(ctx context.Context, c *conversation.Conversation
 	for n, d := range w.done {
 		content := b.executor.offer.content(d, "")
 		edits = append(edits, contentEdit(c, answers[n], content))
-		if d.attempts > 0 {
-			if err := b.carryover.put(ctx, approvalKey(d.call.id), content); err != nil {
-				b.executor.sum.Warn("tool_results_forgotten")
-			}
+		if err := b.carryover.put(ctx, approvalKey(d.call.id), content); err != nil {
+			b.executor.sum.Warn("tool_results_forgotten")
 		}
 	}
 	return edits, nil
@@ -210,7 +194,8 @@ func (b *resumption) agreed(ctx context.Context, answer string, asked conversati
 		b.executor.sum.Warn("approval_invalid")
 		return refuse(toolserver.Denied, "The approval does not count: "+wrong+". Ask for it again, if the call is still wanted.")
 	}
-	body, err := b.carryover.claim(ctx, asked.ID, pending)
+	may := b.executor.offer.most != 0
+	body, err := b.carryover.claim(ctx, asked.ID, pending && may)
 	switch {
 	case err != nil:
 		b.runner.o.Log.Warn("an approved call is not made: the store fails", "error", err)
@@ -219,8 +204,12 @@ func (b *resumption) agreed(ctx context.Context, answer string, asked conversati
 		return ready{}, string(body)
 	case body != nil || !pending:
 		return refuse(toolserver.Timeout, unknownOutcome)
+	case !may:
+		return refuse(toolserver.Denied, noneLeft)
 	}
-	r = b.executor.prepare(made)
+	if r = b.executor.prepare(made); r.err == nil {
+		b.executor.offer.spend()
+	}
 	return r, ""
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -335,4 +336,114 @@ func TestTaint(t *testing.T) {
 	if len(b.shelf.made()) != 0 {
 		t.Errorf("got the calls %v, want none without the client's word", b.shelf.made())
 	}
+}
+
+// TestMixedTurnsSameIDs: an upstream gives the calls of every turn the same ids, behind one message of the user's and
+// behind two that say the same. Each turn gets back what ran beside it.
+func TestMixedTurnsSameIDs(t *testing.T) {
+	both(t, func(t *testing.T, stream bool) {
+		b := newBench(t, run.Policy{}, func(n int, _ *gateway.Request) string {
+			ours := fc{"call_0", "a__search", fmt.Sprintf(`{"q":"%d"}`, n)}
+			switch n {
+			case 1, 2, 3:
+				return says(stream, n, "", ours, fc{"call_1", "mine", `{}`})
+			case 4: // what was the id of ours is now the client's
+				return says(stream, n, "", fc{"call_0", "mine", `{}`})
+			}
+			return says(stream, n, "Done.")
+		}, toolserver.Tool{Server: "a", Name: "search"})
+		d := newDialog(stream, mine)
+		for turn := range 4 {
+			if turn == 2 {
+				d.messages = append(d.messages, `{"role":"user","content":"hi"}`)
+			}
+			a := b.ask(d.body())
+			a.one(t, "tool_calls")
+			d.take(a, fmt.Sprint("mine ", turn+1))
+		}
+		b.ask(d.body())
+		var last struct {
+			Messages []struct {
+				Calls []struct {
+					Function struct{ Name, Arguments string }
+				} `json:"tool_calls"`
+			}
+		}
+		if err := json.Unmarshal([]byte(b.model.bodies[4]), &last); err != nil {
+			t.Fatal(err)
+		}
+		var asked []string
+		for _, m := range last.Messages {
+			for _, c := range m.Calls {
+				asked = append(asked, c.Function.Name+c.Function.Arguments)
+			}
+		}
+		if got, want := strings.Join(asked, " "), `a__search{"q":"1"} mine{} a__search{"q":"2"} mine{} a__search{"q":"3"} mine{} mine{}`; got != want {
+			t.Errorf("got the calls %s, want %s", got, want)
+		}
+	})
+}
+
+// TestApprovalCounts: a call that the client has agreed to counts among those that its request allows (max_tool_calls),
+// and none is made where that allows none.
+func TestApprovalCounts(t *testing.T) {
+	for allowed, want := range []string{"[]", `[a__delete{}]`, `[a__delete{} a__read{}]`} {
+		b := newBench(t, run.Policy{}, func(n int, r *gateway.Request) string {
+			switch n {
+			case 1:
+				return says(r.Stream, n, "", fc{"c1", "a__delete", `{}`})
+			case 2:
+				return says(r.Stream, n, "", fc{"c2", "a__read", `{}`})
+			}
+			return says(r.Stream, n, "Done.")
+		}, toolserver.Tool{Server: "a", Name: "delete", Approval: true}, toolserver.Tool{Server: "a", Name: "read"})
+		d := newDialog(true, "")
+		d.take(b.ask(d.body()), `{"approve":true}`)
+		b.ask(strings.Replace(d.body(), "{", fmt.Sprintf(`{"max_tool_calls":%d,`, allowed), 1)).one(t, "stop")
+		if got := fmt.Sprint(b.shelf.made()); got != want {
+			t.Errorf("%d allowed: got the calls %s, want %s", allowed, got, want)
+		}
+		if r := b.results(2); allowed == 0 && !strings.Contains(fmt.Sprint(r[0]["error"]), "max_tool_calls") {
+			t.Errorf("got the result %v, want why it was not made", r[0])
+		}
+	}
+}
+
+// TestApprovalNotMade: of a call that was agreed to and not made, since the tool takes other arguments by then, later
+// turns tell the same, and not that it may have been made.
+func TestApprovalNotMade(t *testing.T) {
+	b, d := approvals(t, true)
+	d.take(b.ask(d.body()), `{"approve":true}`)
+	b.shelf.tools[1].Parameters = json.RawMessage(`{"type":"object","properties":{"q":{"type":"string"},"sure":{"type":"boolean"}},"required":["sure"]}`)
+	b.ask(d.body()).one(t, "stop")
+	d.messages = append(d.messages, `{"role":"assistant","content":"Done."}`, `{"role":"user","content":"and?"}`)
+	b.ask(d.body()).one(t, "stop")
+	now, later := b.results(2), b.results(3)
+	if got := fmt.Sprint(later[1]["error"]); len(b.shelf.made()) != 1 || !strings.Contains(got, "invalid_arguments") || got != fmt.Sprint(now[1]["error"]) {
+		t.Errorf("got %v and then %s with the calls %v, want twice why it was not made", now[1]["error"], got, b.shelf.made())
+	}
+}
+
+// TestMixedTurnWithoutIDs: an upstream gives calls no ids. The client's own get one, be it in a stream or whole, under
+// which what ran beside them is found again.
+func TestMixedTurnWithoutIDs(t *testing.T) {
+	both(t, func(t *testing.T, stream bool) {
+		b := newBench(t, run.Policy{}, func(n int, _ *gateway.Request) string {
+			if n == 1 {
+				return says(stream, n, "", fc{"", "a__search", `{}`}, fc{"", "mine", `{}`})
+			}
+			return says(stream, n, "Done.")
+		}, toolserver.Tool{Server: "a", Name: "search"})
+		d := newDialog(stream, mine)
+		a := b.ask(d.body())
+		a.one(t, "tool_calls")
+		if len(a.calls) != 1 || a.calls[0].id == "" {
+			t.Fatalf("got the calls %v, want one with an id", a.calls)
+		}
+		d.take(a, "mine 1")
+		b.ask(d.body())
+		if got, want := history(t, b.model.bodies[1]), "user assistant:call_:call_ tool:call_ tool:call_"; regexp.MustCompile("call_[A-Z0-9]+").ReplaceAllString(got, "call_") != want {
+			t.Errorf("got the conversation %s, want %s", got, want)
+		}
+	})
 }

@@ -81,7 +81,7 @@ func (s *summary) call(d *done) {
 	if d.tool != nil {
 		c.Server, c.Tool = d.tool.Server, d.tool.Name
 	}
-	if d.odd {
+	if d.err != nil && d.err.Misfit {
 		s.Warn("tool_output_schema:" + d.tool.Alias)
 	}
 	s.run.Calls = append(s.run.Calls, c)

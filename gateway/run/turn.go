@@ -2,8 +2,8 @@ package run
 
 import (
 	"bytes"
-	"crypto/rand"
 	"encoding/json"
+	"slices"
 	"strconv"
 
 	"github.com/callgate/callgate/gateway/wire"
@@ -59,11 +59,11 @@ func (t *turn) add(f *wire.Frame, each func(c *call, entry []byte)) {
 		if c.Reason != "" {
 			t.finish = c.Reason
 		}
-		t.body(f.Data, c.Body, each)
+		t.body(f.Data, c.Body, f.Whole, each)
 	}
 }
 
-func (t *turn) body(data []byte, body wire.Span, each func(*call, []byte)) {
+func (t *turn) body(data []byte, body wire.Span, whole bool, each func(*call, []byte)) {
 	if body.Empty() || data[body.Start] != '{' {
 		return
 	}
@@ -75,7 +75,7 @@ func (t *turn) body(data []byte, body wire.Span, each func(*call, []byte)) {
 		case name == "tool_calls" && value[0] == '[':
 			wire.Elements(data, v.Start, func(n int, at wire.Span) bool {
 				if data[at.Start] == '{' {
-					c := t.call(at.Of(data), n)
+					c := t.call(at.Of(data), n, whole)
 					if each != nil {
 						each(c, at.Of(data))
 					}
@@ -90,11 +90,15 @@ func (t *turn) body(data []byte, body wire.Span, each func(*call, []byte)) {
 	})
 }
 
-// call is the call that an entry of tool_calls is of, with what the entry adds to it.
-func (t *turn) call(entry []byte, place int) *call {
+// call is the call that an entry of tool_calls is of, with what the entry adds to it. Each entry of a whole answer is
+// one of its own.
+func (t *turn) call(entry []byte, place int, whole bool) *call {
 	root := wire.Span{End: len(entry)}
 	index, err := strconv.Atoi(string(wire.Find(entry, root, "index").Of(entry)))
-	if err != nil {
+	switch {
+	case whole:
+		index = place
+	case err != nil:
 		index = -1
 	}
 	id := wire.Unquote(wire.Find(entry, root, "id").Of(entry))
@@ -121,8 +125,7 @@ func (t *turn) call(entry []byte, place int) *call {
 
 // find is the call that an entry goes on with; nil if it begins one.
 func (t *turn) find(index int, id string) *call {
-	for i := len(t.calls) - 1; i >= 0; i-- {
-		c := t.calls[i]
+	for _, c := range slices.Backward(t.calls) {
 		if index >= 0 && c.index == index && (id == "" || id == c.id) || index < 0 && id != "" && id == c.id {
 			return c
 		}
@@ -181,9 +184,6 @@ func (t *turn) sort(decide func(*call) owner) (mine, theirs []*call) {
 		if c.owner == undecided {
 			c.owner = decide(c)
 		}
-		if c.id == "" {
-			c.id = "call_" + rand.Text()[:24]
-		}
 		if c.owner == client {
 			theirs = append(theirs, c)
 		} else {
@@ -216,8 +216,7 @@ func (t *turn) message(calls []*call) []byte {
 
 // appendTo appends the call as an entry of tool_calls.
 func (c *call) appendTo(b []byte) []byte {
-	b = wire.AppendQuoted(append(b, `{"id":`...), c.id)
-	b = wire.AppendQuoted(append(b, `,"type":"function","function":{"name":`...), c.name)
+	b = appendHead(b, c.id, c.name)
 	b = append(wire.AppendQuoted(append(b, `,"arguments":`...), c.args), '}')
 	for _, m := range c.others {
 		b = append(wire.AppendKey(b, m.key), m.value...)
@@ -225,7 +224,13 @@ func (c *call) appendTo(b []byte) []byte {
 	return append(b, '}')
 }
 
-// result is what a call has given, as a message of the conversation.
+// appendHead appends the beginning of a call's entry.
+func appendHead(b []byte, id, name string) []byte {
+	b = wire.AppendQuoted(append(b, `{"id":`...), id)
+	return wire.AppendQuoted(append(b, `,"type":"function","function":{"name":`...), name)
+}
+
+// resultMessage is what a call has given, as a message of the conversation.
 func resultMessage(id string, content []byte) []byte {
 	b := wire.AppendQuoted([]byte(`{"role":"tool","tool_call_id":`), id)
 	return append(wire.AppendQuoted(append(b, `,"content":`...), content), '}')

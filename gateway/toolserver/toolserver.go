@@ -96,10 +96,15 @@ type Error struct {
 	Sent bool
 	// Again says that a second attempt may do better.
 	Again bool
+	// Misfit says that there was a result, and that it does not fit the schema which the tool declares.
+	Misfit bool
 	// Cause is why, for operators alone: it may quote a server's own words. "" if nobody knows.
 	Cause string
 	Err   error // for the log
 }
+
+// Unsure is the Hint of a call that may have run.
+const Unsure = "It is not known whether the call has run. Check before you repeat it."
 
 func (e *Error) Error() string { return e.Message }
 

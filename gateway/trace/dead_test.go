@@ -1,7 +1,6 @@
 package trace_test
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -11,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -19,38 +19,22 @@ import (
 
 	"github.com/callgate/callgate/gateway"
 	"github.com/callgate/callgate/gateway/trace"
+	"github.com/callgate/callgate/internal/logtest"
 )
 
 // logged is a log that can be read.
-type logged struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
+type logged struct{ logtest.Buffer }
 
 func (l *logged) logger() *slog.Logger { return slog.New(slog.NewJSONHandler(l, nil)) }
 
-func (l *logged) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.buf.Write(p)
-}
-
 // spans are the numbers of lost spans that the log was told, line by line.
 func (l *logged) spans() (counts []int) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for lines := bufio.NewScanner(bytes.NewReader(l.buf.Bytes())); lines.Scan(); {
+	for text := range strings.Lines(l.String()) {
 		var line struct{ Spans int }
-		_ = json.Unmarshal(lines.Bytes(), &line)
+		_ = json.Unmarshal([]byte(text), &line)
 		counts = append(counts, line.Spans)
 	}
 	return counts
-}
-
-func (l *logged) text() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.buf.String()
 }
 
 // refused is the address of nobody.
@@ -121,13 +105,13 @@ func TestDeadCollector(t *testing.T) {
 				total += n
 			}
 			if total != 2*requests {
-				t.Errorf("the log accounts for %d spans, want %d: %s", total, 2*requests, log.text())
+				t.Errorf("the log accounts for %d spans, want %d: %s", total, 2*requests, log.String())
 			}
 			if n := len(log.spans()); n > 3 {
-				t.Errorf("got %d lines in the log: %s", n, log.text())
+				t.Errorf("got %d lines in the log: %s", n, log.String())
 			}
-			if len(log.text()) > 3000 {
-				t.Errorf("got %d bytes of log: the collector's whole answer", len(log.text()))
+			if len(log.String()) > 3000 {
+				t.Errorf("got %d bytes of log: the collector's whole answer", len(log.String()))
 			}
 			goleak.VerifyNone(t, before)
 		})
@@ -157,8 +141,8 @@ func TestRecovers(t *testing.T) {
 	if got := len(s.flush(t, tracer)); got != 1 {
 		t.Errorf("got %d spans, want 1", got)
 	}
-	if log.text() != "" {
-		t.Errorf("got the log %q, want nothing: the second try went well", log.text())
+	if log.String() != "" {
+		t.Errorf("got the log %q, want nothing: the second try went well", log.String())
 	}
 }
 

@@ -3,6 +3,7 @@ package usage
 import (
 	"bytes"
 	"math"
+	"slices"
 	"strconv"
 
 	"github.com/callgate/callgate/gateway/wire"
@@ -53,12 +54,7 @@ type reading struct {
 func (r *reading) said(f field) bool { return r.known&(1<<f) != 0 }
 
 func (r *reading) any(list []field) bool {
-	for _, f := range list {
-		if r.said(f) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(list, r.said)
 }
 
 // least is the smallest count of those that are there, 0 if none is.

@@ -81,7 +81,7 @@ func JoinHalves(head, tail []byte) []byte {
 			return append(utf8.AppendRune(head[:at:at], pair), tail[HalfSize:]...)
 		}
 	}
-	return append(head[:len(head):len(head)], tail...)
+	return append(slices.Clip(head), tail...)
 }
 
 // Units is how many bytes of a JSON string, from n of them at most, are whole characters and

@@ -119,7 +119,7 @@ func securityResponseHeaders(t *testing.T) {
 		for kind, r := range ask(name) {
 			want := files["want/passes"] == "always" || files["want/passes"] == "errors" && kind == "refused"
 			passed := false
-			for _, line := range strings.Split(strings.TrimSpace(lines), "\r\n") {
+			for line := range strings.SplitSeq(strings.TrimSpace(lines), "\r\n") {
 				field, value, _ := strings.Cut(line, ": ")
 				passed = passed || slices.Contains(r.header.Values(field), value)
 			}

@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"math/big"
 	"net"
 	"net/http"
@@ -84,9 +85,7 @@ func newIssuer(t *testing.T) *issuer {
 // token is a signed ID token. The lock is held.
 func (p *issuer) token(nonce string) string {
 	claims := map[string]any{"iss": p.URL, "aud": "callgate", "sub": "u-1", "email": "ada@example.com", "exp": time.Now().Add(time.Hour).Unix(), "iat": time.Now().Unix(), "nonce": nonce}
-	for name, v := range p.claims {
-		claims[name] = v
-	}
+	maps.Copy(claims, p.claims)
 	switch p.broken {
 	case "issuer":
 		claims["iss"] = "https://evil.example"

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"strings"
 	"sync/atomic"
@@ -167,9 +168,7 @@ func comments(stream []byte) (out []byte) {
 // chunk is a chunk of a chat completion with a delta.
 func chunk(head map[string]any, delta map[string]any, finish any, more ...any) []byte {
 	c := map[string]any{"object": "chat.completion.chunk", "choices": []any{map[string]any{"index": 0, "delta": delta, "finish_reason": finish}}}
-	for name, v := range head {
-		c[name] = v
-	}
+	maps.Copy(c, head)
 	for i := 0; i < len(more); i += 2 {
 		if more[i+1] != nil {
 			c[more[i].(string)] = more[i+1]

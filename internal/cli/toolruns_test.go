@@ -166,7 +166,7 @@ func readAnswer(t *testing.T, r result) *oneAnswer {
 		a.add(t, r.body)
 		return a
 	}
-	for _, block := range strings.Split(r.body, "\n\n") {
+	for block := range strings.SplitSeq(r.body, "\n\n") {
 		switch {
 		case strings.HasPrefix(block, ": "):
 			a.comments = append(a.comments, block)
@@ -314,5 +314,24 @@ func TestToolRunEvents(t *testing.T) {
 		if strings.Contains(r.body, `"event":"started"`) != stream || strings.Contains(r.body, `"after":13}`) == stream {
 			t.Errorf("stream %v: got\n%s\nwant the beginning in a stream alone, and places in a whole answer alone", stream, r.body)
 		}
+	}
+}
+
+// TestToolRunMisfit has a tool whose result is not what its schema says: the model gets an error that says so, and the
+// client a warning.
+func TestToolRunMisfit(t *testing.T) {
+	t.Parallel()
+	shop := newToolShop(t)
+	url, bodies := script(t, "native", func(results int, _ received) (string, []modelCall) {
+		if results == 0 {
+			return "", []modelCall{{"call_1", "shop__search", `{"q":"x"}`}}
+		}
+		return "Done.", nil
+	})
+	g := serve(t, strings.Replace(shop.config(url, "m", "none", ""), "{name: search,", "{name: search, output: {type: object, required: [n]},", 1))
+	r := g.chat(`{"model":"m","messages":[{"role":"user","content":"go"}],"tools":[{"type":"mcp","server_label":"shop"}]}`)
+	all := bodies()
+	if got := r.header.Get("X-Callgate-Warnings"); got != "tool_output_schema:shop__search" || !strings.Contains(all[len(all)-1], "not what it has promised") {
+		t.Errorf("got the warnings %q and %s", got, all[len(all)-1])
 	}
 }

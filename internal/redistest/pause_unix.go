@@ -13,5 +13,5 @@ func (p *Process) Resume() error { return p.signal(syscall.SIGCONT) }
 func (p *Process) signal(s syscall.Signal) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.cmd.Process.Signal(s)
+	return p.server.Signal(s)
 }

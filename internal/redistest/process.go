@@ -1,24 +1,21 @@
 package redistest
 
 import (
-	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"os"
 	"os/exec"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/callgate/callgate/internal/testserver"
 )
 
-const (
-	startTime = 5 * time.Minute // on a machine that others use too
-	tries     = 5               // at ports that others may take meanwhile
-)
+// tries are at ports that others may take meanwhile.
+const tries = 5
 
 // Process is a Redis server that runs until Stop.
 type Process struct {
@@ -26,9 +23,7 @@ type Process struct {
 	args               []string
 
 	mu     sync.Mutex
-	cmd    *exec.Cmd
-	exited chan struct{}
-	output bytes.Buffer // read after exited
+	server *testserver.Process
 }
 
 // Run starts a server on a free port of the loopback interface, with nothing kept on
@@ -41,7 +36,7 @@ func Run(ctx context.Context, dir string, args ...string) (*Process, error) {
 	}
 	for range tries {
 		p := &Process{program: program, dir: dir, args: args}
-		if p.addr, err = freeAddress(ctx); err != nil {
+		if p.addr, err = testserver.FreeAddress(ctx); err != nil {
 			return nil, err
 		}
 		if err = p.Start(ctx); err == nil {
@@ -51,21 +46,11 @@ func Run(ctx context.Context, dir string, args ...string) (*Process, error) {
 	return nil, err
 }
 
-// freeAddress is one that nobody listened on a moment ago.
-func freeAddress(ctx context.Context) (string, error) {
-	var c net.ListenConfig
-	l, err := c.Listen(ctx, "tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	return l.Addr().String(), l.Close()
-}
-
 // PID is the process's id while it runs.
 func (p *Process) PID() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.cmd.Process.Pid
+	return p.server.PID()
 }
 
 // Addr is where the server listens, host:port. It does not change.
@@ -81,49 +66,14 @@ func (p *Process) Start(ctx context.Context) error {
 		return err
 	}
 	args := slices.Concat([]string{"--bind", host, "--port", port, "--dir", p.dir, "--save", "", "--appendonly", "no", "--loglevel", "warning"}, p.args)
-	p.cmd = exec.Command(p.program, args...)
-	p.output.Reset()
-	p.cmd.Stdout, p.cmd.Stderr, p.cmd.SysProcAttr = &p.output, &p.output, attributes()
-	p.exited = make(chan struct{})
-	started := make(chan error)
-	go func() {
-		defer close(p.exited)
-		// Linux ends the server with the thread that started it.
-		runtime.LockOSThread()
-		defer runtime.UnlockOSThread()
-		err := p.cmd.Start()
-		started <- err
-		if err == nil {
-			_ = p.cmd.Wait() // it is killed
-		}
-	}()
-	if err := <-started; err != nil {
+	cmd := exec.Command(p.program, args...)
+	cmd.SysProcAttr = attributes()
+	server, err := testserver.Start(ctx, cmd, func(ctx context.Context) error { return ping(ctx, p.addr) })
+	if err != nil {
 		return err
 	}
-	if err := p.await(ctx); err != nil {
-		_ = p.kill()
-		return err
-	}
+	p.server = server
 	return nil
-}
-
-// await waits until the server answers.
-func (p *Process) await(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, startTime)
-	defer cancel()
-	for {
-		err := ping(ctx, p.addr)
-		if err == nil {
-			return nil
-		}
-		select {
-		case <-p.exited:
-			return fmt.Errorf("redis-server ended: %s", strings.TrimSpace(p.output.String()))
-		case <-ctx.Done():
-			return fmt.Errorf("redis-server does not answer after %v: %w", startTime, err)
-		case <-time.After(5 * time.Millisecond):
-		}
-	}
 }
 
 // ping asks for a sign of life. A server that wants a password first gives one too.
@@ -158,14 +108,5 @@ func ping(ctx context.Context, addr string) error {
 func (p *Process) Stop() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.kill()
-}
-
-func (p *Process) kill() error {
-	err := p.cmd.Process.Kill()
-	if errors.Is(err, os.ErrProcessDone) {
-		err = nil
-	}
-	<-p.exited
-	return err
+	return p.server.End(os.Kill)
 }

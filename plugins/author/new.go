@@ -9,6 +9,7 @@ import (
 	"path"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/callgate/callgate"
@@ -32,10 +33,8 @@ func CheckName(name string) error {
 	if len(name) > maxName || !validName.MatchString(name) {
 		return fmt.Errorf("name %.60q: use up to %d lower-case letters and digits that begin with a letter, with single _ or - between them, such as %s", name, maxName, starterName)
 	}
-	for _, taken := range strings.Fields(reserved) {
-		if name == taken {
-			return fmt.Errorf("name %q: it means something else to Go or to Windows; choose another, such as %s_model", name, name)
-		}
+	if slices.Contains(strings.Fields(reserved), name) {
+		return fmt.Errorf("name %q: it means something else to Go or to Windows; choose another, such as %s_model", name, name)
 	}
 	return nil
 }

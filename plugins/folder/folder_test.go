@@ -10,10 +10,10 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
+	"github.com/callgate/callgate/internal/logtest"
 	"github.com/callgate/callgate/plugins"
 	"github.com/callgate/callgate/plugins/folder"
 	"github.com/callgate/callgate/plugins/pluginstest"
@@ -178,7 +178,7 @@ func TestRefusedFileLeavesTheOldOne(t *testing.T) {
 // when the file has changed.
 func TestRefusedOnce(t *testing.T) {
 	t.Parallel()
-	said := new(testLog)
+	said := new(logtest.Buffer)
 	w := watch(t, folder.Options{Log: slog.New(slog.NewTextHandler(said, nil))}, nil)
 	w.mkdir()
 	w.write("x.wasm", guest("a"))
@@ -196,24 +196,6 @@ func TestRefusedOnce(t *testing.T) {
 	}
 	w.write("y.wasm", append(guest("a"), 0, 1, 0)) // an empty section behind it
 	w.await("the changed file's refusal", func() bool { return strings.Count(said.String(), "is taken by plugin") == 2 })
-}
-
-// testLog keeps what is logged.
-type testLog struct {
-	mu   sync.Mutex
-	text strings.Builder
-}
-
-func (l *testLog) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(p)
-}
-
-func (l *testLog) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.String()
 }
 
 func TestComeAndGo(t *testing.T) {

@@ -1,6 +1,9 @@
 package meter
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // codeSection instruments all functions.
 func (rw *rewriter) codeSection(r *reader) {
@@ -48,7 +51,7 @@ func (rw *rewriter) function(f *reader, number int, sig signature, scratch []byt
 	rw.weigh(f, number, w.blocks, uint64(w.locals))
 	if w.bulk { // a local for the lengths of bulk instructions
 		groups++
-		body = append(body[:len(body):len(body)], 1, typeI32)
+		body = append(slices.Clip(body), 1, typeI32)
 	}
 	return functionBody{append(appendU32(nil, groups), body...), w.out}
 }

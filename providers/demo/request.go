@@ -166,7 +166,7 @@ type words struct {
 func wordsOf(prompt string) words {
 	var w words
 	first := true
-	for _, field := range strings.Fields(prompt) {
+	for field := range strings.FieldsSeq(prompt) {
 		word := strings.TrimFunc(field, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 		if word != "" {
 			w.text = append(w.text, word)

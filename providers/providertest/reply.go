@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"io"
+	"maps"
 	"net/http"
 	"strings"
 	"testing"
@@ -60,9 +61,7 @@ func replyHeader(t *testing.T, f Factory) {
 	}
 	all := map[string]string{}
 	for _, m := range []map[string]string{pass, drop} {
-		for name, value := range m {
-			all[name] = value
-		}
+		maps.Copy(all, m)
 	}
 	p := open(t, f, Settings{BaseURL: answer(t, 200, all, wholeAnswer)})
 	h := chat(t.Context(), t, p, plainRequest(t)).Header()

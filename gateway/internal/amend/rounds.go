@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/callgate/callgate/gateway"
-	"github.com/callgate/callgate/gateway/internal/conversation"
 	"github.com/callgate/callgate/gateway/internal/loop"
 	"github.com/callgate/callgate/gateway/internal/turns"
 	"github.com/callgate/callgate/gateway/wire"
@@ -70,7 +69,7 @@ func (p Rounds) turn(r *gateway.Request) *turns.Turn {
 	}
 	w := turns.Whose{Tenant: r.From.Tenant, Session: r.Session()}
 	talk := r.Reading.Conversation()
-	if last := talk.Last(conversation.User); last >= 0 {
+	if last := talk.LastUser(len(talk.Messages)); last >= 0 {
 		w.Said = talk.Said(talk.Messages[last])
 	}
 	var ids []string
@@ -113,7 +112,7 @@ func (LastRound) Apply(_ context.Context, r *gateway.Request, at *gateway.Attemp
 	if rounds.Stop == loop.Idle || rounds.Stop == loop.Oscillation {
 		note = "The last tool calls brought nothing new. " + note
 	}
-	a.Edits, a.Appended = []wire.Edit{r.Body.Message("user", note)}, 1
+	a.Edits, a.Appended = []wire.Edit{r.Body.Message(note)}, 1
 	// Some upstreams want a message of the model's behind every result.
 	a.Refused = func(e *gateway.Error) bool { return e.Kind == gateway.Rejected }
 	return a, nil

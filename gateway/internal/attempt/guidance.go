@@ -66,7 +66,7 @@ func (list corrections) Apply(_ context.Context, r *gateway.Request, _ *gateway.
 		if c.Choice != "" {
 			a.Edits = append(a.Edits, r.Body.Set(r.Body.Places().ToolChoice, "tool_choice", c.Choice))
 		}
-		a.Edits = append(a.Edits, r.Body.Message("user", c.Remark))
+		a.Edits = append(a.Edits, r.Body.Message(c.Remark))
 		a.Appended++
 	}
 	return a, nil

@@ -76,7 +76,7 @@ func row(t *testing.T, toys ...*toy) (p *attempt.Pipeline, out *[]string) {
 }
 
 func give(p *attempt.Pipeline, frames string) (err error) {
-	for _, f := range strings.Fields(frames) {
+	for f := range strings.FieldsSeq(frames) {
 		if err = p.Frame(&wire.Frame{Raw: []byte(f)}); err != nil {
 			return err
 		}

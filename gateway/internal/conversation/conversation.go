@@ -5,6 +5,7 @@
 package conversation
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/callgate/callgate/gateway/wire"
@@ -84,10 +85,10 @@ func readRole(text []byte, at wire.Span) Role {
 	return Other
 }
 
-// Last returns the place of the last message of a role, or -1.
-func (c *Conversation) Last(r Role) int {
-	for i := len(c.Messages) - 1; i >= 0; i-- {
-		if c.Messages[i].Role == r {
+// LastUser returns the place of the last message of the user before a place, or -1.
+func (c *Conversation) LastUser(before int) int {
+	for i, m := range slices.Backward(c.Messages[:max(before, 0)]) {
+		if m.Role == User {
 			return i
 		}
 	}

@@ -61,17 +61,15 @@ func TestRead(t *testing.T) {
 	}
 }
 
-func TestLast(t *testing.T) {
+func TestLastUser(t *testing.T) {
 	t.Parallel()
 	c := conversation.Read([]byte(`[{"role":"system"},{"role":"user"},{"role":"assistant"},{"role":"user"},{"role":"tool"}]`))
-	for role, want := range map[conversation.Role]int{
-		conversation.System: 0, conversation.User: 3, conversation.Assistant: 2, conversation.Tool: 4, conversation.Other: -1,
-	} {
-		if got := c.Last(role); got != want {
-			t.Errorf("%s: got %d, want %d", roles[role], got, want)
+	for before, want := range map[int]int{-1: -1, 0: -1, 1: -1, 2: 1, 3: 1, 4: 3, 5: 3} {
+		if got := c.LastUser(before); got != want {
+			t.Errorf("before %d: got %d, want %d", before, got, want)
 		}
 	}
-	if got := conversation.Read(nil).Last(conversation.User); got != -1 {
+	if got := conversation.Read(nil).LastUser(0); got != -1 {
 		t.Errorf("no messages: got %d, want -1", got)
 	}
 }

@@ -92,7 +92,7 @@ const wishesBack = 3
 // isUnmet reports whether the user asked for a change before the assistant's last message, and no call
 // since has changed anything.
 func (t *talk) isUnmet(l *ledger.Ledger, expected *language) bool {
-	for i, left := t.user(t.last-1), wishesBack; i >= 0 && left > 0; i, left = t.user(i), left-1 {
+	for i, left := t.chat.LastUser(t.last-1), wishesBack; i >= 0 && left > 0; i, left = t.chat.LastUser(i), left-1 {
 		m := t.message(i, expected)
 		t.lexicons.free(m.read)
 		if m.actions&(changes|anything) != 0 && !m.holdsBack() && !m.composes {

@@ -16,7 +16,7 @@ func (s claimFinder) isElliptic(k int) bool {
 	for lead > 0 && s.adjacent(lead-1, lead) && s.marks[lead-1].is(adverb) {
 		lead--
 	}
-	if s.isNoun(lead) || m.is(object) && slices.ContainsFunc(s.marks[k+1:], isParticiple) { // "Pedido 7781 cancelado."
+	if s.isNoun(lead) || m.is(object) && hasParticiple(s.marks[k+1:]) { // "Pedido 7781 cancelado."
 		return false
 	}
 	return s.standsAlone(lead, k)
@@ -39,7 +39,9 @@ func (s claimFinder) standsAlone(lead, k int) bool {
 	return before == quoted || before == fileName || s.endsClause(k) && s.namesThing(k) || s.leads(k)
 }
 
-func isParticiple(m mark) bool { return m.is(participle) }
+func hasParticiple(marks []mark) bool {
+	return slices.ContainsFunc(marks, func(m mark) bool { return m.is(participle) })
+}
 
 // isOrder reports whether a verb without an auxiliary may be an order, or a noun: "run",
 // "set", and all of Arabic and Chinese.

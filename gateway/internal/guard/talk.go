@@ -45,16 +45,6 @@ func (t *talk) before() (m conversation.Message, ok bool) {
 	return m, m.Role == conversation.Assistant
 }
 
-// user returns the message of the user before one, or -1.
-func (t *talk) user(before int) int {
-	for i := before - 1; i >= 0; i-- {
-		if t.chat.Messages[i].Role == conversation.User {
-			return i
-		}
-	}
-	return -1
-}
-
 // wish is what the user wants: what his last message asks for, and where that is short, those before it.
 type wish struct {
 	message
@@ -78,7 +68,7 @@ func (t *talk) readWish(w *wish, room []*reading, expected *language) {
 		*w = wish{message: message{read: &reading{}}}
 		return
 	}
-	*w = wish{message: t.message(t.last, expected), first: t.user(t.last) < 0}
+	*w = wish{message: t.message(t.last, expected), first: t.chat.LastUser(t.last) < 0}
 	w.said = room
 	w.said = append(w.said, w.read)
 	if len(w.text) > shortAssent || !w.agrees {

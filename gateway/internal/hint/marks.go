@@ -85,7 +85,7 @@ func (r *Request) places() (places []int) {
 	last := r.markable(end, conversation.User, conversation.Tool)
 	before, from := -1, end
 	for from >= 0 && before < 0 { // what ends with nothing to mark has left its own place behind
-		from = Before(r.Talk, from)
+		from = endBefore(r.Talk, from)
 		before = r.markable(from, conversation.User, conversation.Tool)
 	}
 	for _, i := range []int{r.markable(system, conversation.System, conversation.System), before, last} {
@@ -96,9 +96,9 @@ func (r *Request) places() (places []int) {
 	return places
 }
 
-// Before is the place of the last message of the request that came before the one which
+// endBefore is the place of the last message of the request that came before the one which
 // ends at a message: the one in front of the model's last answer. It is -1 if there is none.
-func Before(c *conversation.Conversation, end int) int {
+func endBefore(c *conversation.Conversation, end int) int {
 	for end >= 0 && c.Messages[end].Role != conversation.Assistant {
 		end--
 	}

@@ -89,7 +89,7 @@ func (h *hasher) read(scope []string, tools []byte, c *conversation.Conversation
 	r.tools = uint32(maphash.Bytes(h.seed, tools))
 	said := h.begin(scope)
 	bytes, last := 0, -1
-	end := Before(c, len(c.Messages)-1)
+	end := endBefore(c, len(c.Messages)-1)
 	reader := reader{c, nextKey(c.Text, 0, cacheControl) >= 0}
 	var pieces [][]byte
 	for i := range c.Messages {

@@ -58,7 +58,7 @@ func readCase(t *testing.T, file string) goldenCase {
 
 func parseNeeds(t *testing.T, words string) (n history.Needs) {
 	t.Helper()
-	for _, word := range strings.Fields(words) {
+	for word := range strings.FieldsSeq(words) {
 		switch word {
 		case "arguments":
 			n.Arguments = true

@@ -93,7 +93,7 @@ func (r *repairer) pair(matched int) {
 		}
 		behind = res.at.End
 	}
-	if added := append(r.appendMissing(nil), moved...); len(added) > 0 {
+	if added := append(r.missing(), moved...); len(added) > 0 {
 		r.edit(wire.Span{Start: behind, End: behind}, added)
 	}
 	for i := range r.turn.results[matched:] {
@@ -102,16 +102,16 @@ func (r *repairer) pair(matched int) {
 	}
 }
 
-// appendMissing writes a result for each call of the turn that has none.
-func (r *repairer) appendMissing(dst []byte) []byte {
+// missing is a result for each call of the turn that has none.
+func (r *repairer) missing() (results []byte) {
 	for i := r.turn.first; i < len(r.calls); i++ {
 		if c := &r.calls[i]; !c.answered {
-			dst = wire.AppendQuoted(append(dst, `,{"role":"tool","tool_call_id":`...), c.upstream)
-			dst = append(dst, `,"content":"No result: the call was interrupted."}`...)
+			results = wire.AppendQuoted(append(results, `,{"role":"tool","tool_call_id":`...), c.upstream)
+			results = append(results, `,"content":"No result: the call was interrupted."}`...)
 			r.count(KindResult)
 		}
 	}
-	return dst
+	return results
 }
 
 // rename gives a result the id that its call has upstream.

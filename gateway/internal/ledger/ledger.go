@@ -68,14 +68,14 @@ type Ledger struct {
 	read  bool
 }
 
-// MaxCalls is how many calls of a turn are looked at, the last ones. What came before counts by
+// maxCalls is how many calls of a turn are looked at, the last ones. What came before counts by
 // its name alone.
-const MaxCalls = 512
+const maxCalls = 512
 
 // New makes the ledger of a conversation whose request offers tools, a JSON array that may be
 // nil. facts are what is certain of its calls.
 func New(c *conversation.Conversation, tools []byte, facts ...Fact) *Ledger {
-	return &Ledger{Conversation: c, tools: tools, facts: facts, last: c.Last(conversation.User)}
+	return &Ledger{Conversation: c, tools: tools, facts: facts, last: c.LastUser(len(c.Messages))}
 }
 
 // Namer knows what tools do by their names.
@@ -186,17 +186,12 @@ func (l *Ledger) Looked() bool {
 	})
 }
 
-// AnyFailed reports whether a call since the user's last message failed.
-func (l *Ledger) AnyFailed() bool {
-	return l.any(func(c *Call, recent bool) bool { return recent && l.Failed(c) })
-}
-
 // any asks for the calls of the turn that have a result, the last one first. Those before the
 // last ones are not recent: nobody waits for so many results to be read.
 func (l *Ledger) any(is func(c *Call, recent bool) bool) bool {
 	turn := l.Turn()
 	for i := len(turn) - 1; i >= 0; i-- {
-		if c := &turn[i]; c.Answered() && is(c, i >= len(turn)-MaxCalls) {
+		if c := &turn[i]; c.Answered() && is(c, i >= len(turn)-maxCalls) {
 			return true
 		}
 	}

@@ -23,7 +23,7 @@ func (l *Ledger) Brings(words []string, of func(*Call) bool) []bool {
 	var filter [4]uint64 // most words of a result are none of those
 	open := 0
 	for i, word := range words {
-		sought[i] = Hash(word)
+		sought[i] = hash(word)
 		filter[sought[i]>>6&3] |= 1 << (sought[i] & 63)
 		open++
 	}
@@ -73,7 +73,7 @@ func EachValue(text string, f func(word string, hash uint64) bool) {
 		if word[0] >= utf8.RuneSelf || word[len(word)-1] >= utf8.RuneSelf {
 			word = strings.Trim(word, "。、，！？…“”„«»")
 		}
-		if word != "" && !f(word, Hash(word)) {
+		if word != "" && !f(word, hash(word)) {
 			return
 		}
 	}
@@ -104,9 +104,9 @@ func joint(text string, i int) bool {
 
 func isDigit(text string, i int) bool { return '0' <= text[i] && text[i] <= '9' }
 
-// Hash is that of the form in which a word is compared: "1,250.00", "1.250" and "1250" have one,
+// hash is that of the form in which a word is compared: "1,250.00", "1.250" and "1250" have one,
 // and so have "Boeing" and "boeing", "14:30" and "1430".
-func Hash(word string) uint64 {
+func hash(word string) uint64 {
 	if digits(word) {
 		return numberHash(word)
 	}

@@ -171,7 +171,7 @@ var (
 
 func members(text string) map[string]bool {
 	m := map[string]bool{}
-	for _, name := range strings.Fields(text) {
+	for name := range strings.FieldsSeq(text) {
 		m[name] = true
 	}
 	return m

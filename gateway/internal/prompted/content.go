@@ -10,14 +10,6 @@ import (
 	"github.com/callgate/callgate/gateway/wire"
 )
 
-// prefixed is s with something before it, or nothing.
-func prefixed(before, s string) string {
-	if s == "" {
-		return ""
-	}
-	return before + s
-}
-
 // quoted is a text as it stands between the quotes of a JSON string.
 func quoted(s string) []byte {
 	q := wire.AppendQuoted(nil, s)

@@ -69,7 +69,7 @@ func (w *writer) round(from int) (next int) {
 	text := w.form.results.append(w.text[:0], list)
 	w.order, w.list, w.text = order, list, text
 	if next == len(w.results) {
-		text = append(text, prefixed(paragraph, w.sentence)...)
+		text = append(text, w.lastly()...)
 	}
 	w.out = append(w.out, `{"role":"user","content":`...)
 	w.appendContent(text, others)

@@ -25,12 +25,20 @@ type writer struct {
 // paragraph is what stands between texts that no template joins.
 const paragraph = "\n\n"
 
+// lastly is the sentence as it stands behind a text, "" if there is none.
+func (w *writer) lastly() string {
+	if w.sentence == "" {
+		return ""
+	}
+	return paragraph + w.sentence
+}
+
 func (w *writer) writeAll() {
 	w.out = make([]byte, 0, len(w.c.Text)+len(w.c.Text)/8+len(w.tools)+len(w.tools)/8+256)
 	w.out = append(w.out, '[')
 	last := len(w.c.Messages) - 1
 	if !w.closes(last) {
-		w.tools += prefixed(paragraph, w.sentence)
+		w.tools += w.lastly()
 		w.sentence = ""
 	}
 	i, calls := 0, w.calls

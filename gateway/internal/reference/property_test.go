@@ -41,8 +41,8 @@ func latest(lists []list) (tasks [][]task) {
 func expected(lists [][]task, id any) (value, class string) {
 	var all []task
 	latest := map[int]int{}
-	for i := len(lists) - 1; i >= 0; i-- {
-		for _, task := range lists[i] {
+	for i, list := range slices.Backward(lists) {
+		for _, task := range list {
 			if n, found := latest[task.ID]; found && n != i {
 				continue
 			}

@@ -17,6 +17,7 @@ package reference
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/callgate/callgate/gateway/internal/conversation"
@@ -167,10 +168,8 @@ func parseMember(path string) ([]string, error) {
 	if len(names) > maxSteps {
 		return nil, errLongPath
 	}
-	for _, name := range names {
-		if name == "" {
-			return nil, errNoPath
-		}
+	if slices.Contains(names, "") {
+		return nil, errNoPath
 	}
 	return names, nil
 }

@@ -98,7 +98,7 @@ func (f *facts) Language() string {
 		return f.language
 	}
 	talk := f.req.Reading.Conversation()
-	if i := talk.Last(conversation.User); i >= 0 {
+	if i := talk.LastUser(len(talk.Messages)); i >= 0 {
 		f.language = f.languages.Detect(talk.Said(talk.Messages[i]))
 	}
 	return f.language

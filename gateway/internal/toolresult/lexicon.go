@@ -49,7 +49,7 @@ var lexicon = sync.OnceValue(func() map[string]class {
 	words := map[string]class{}
 	for _, line := range lines(wordsFile) {
 		name, list, _ := strings.Cut(line, ":")
-		for _, word := range strings.Fields(list) {
+		for word := range strings.FieldsSeq(list) {
 			words[word] |= names[name]
 		}
 	}

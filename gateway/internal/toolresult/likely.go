@@ -138,7 +138,7 @@ var memberKinds = func() map[string]memberKind {
 		memberMessage:  "msg message detail reason mensaje nachricht mesaj motivo",
 		memberInner:    "data response output results content text",
 	} {
-		for _, name := range strings.Fields(names) {
+		for name := range strings.FieldsSeq(names) {
 			kinds[name] = kind
 		}
 	}

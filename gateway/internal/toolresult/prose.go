@@ -220,6 +220,8 @@ eșuat
 ปฏิเสธ
 رفض
 فشل`)
+	// done are what a sentence says that something was done by, whatever else was not: "has been saved", but not
+	// "has already been cancelled".
 	done = lines(`
 no error
 without error
@@ -279,12 +281,8 @@ func refuses(result []byte) bool {
 	if at := sentenceEnd(text); at >= 0 {
 		text = text[:at]
 	}
-	return len(text) <= maxProse && !beginsWithOne(text, doneStarts) && containsOne(text, refusals) && !isDone(text)
+	return len(text) <= maxProse && !beginsWithOne(text, doneStarts) && containsOne(text, refusals) && !containsOne(text, done)
 }
-
-// isDone reports whether a sentence says that it was done, whatever else was not: "has been
-// saved", but not "has already been cancelled".
-func isDone(text string) bool { return containsOne(text, done) }
 
 // sentenceEnd is where the first sentence of a text ends, or -1.
 func sentenceEnd(text string) int {

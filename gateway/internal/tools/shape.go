@@ -223,8 +223,8 @@ func (s *shaper) prune() {
 	useful := map[*repair.Shape]bool{}
 	for again := true; again; {
 		again = false
-		for i := len(s.order) - 1; i >= 0; i-- {
-			if shape := s.order[i]; !useful[shape] && isUseful(shape, useful) {
+		for _, shape := range slices.Backward(s.order) {
+			if !useful[shape] && isUseful(shape, useful) {
 				useful[shape], again = true, true
 			}
 		}

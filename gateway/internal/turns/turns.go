@@ -136,13 +136,6 @@ func (b *Book) hash(parts ...string) uint64 {
 	return h.Sum64()
 }
 
-// Len is how many answers are remembered.
-func (b *Book) Len() int {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.answers.Len()
-}
-
 // Spend adds what an answer has cost, in 10⁻⁹ US dollars. Where nobody knows that, priced is false.
 func (t *Turn) Spend(nano int64, priced bool) {
 	t.mu.Lock()

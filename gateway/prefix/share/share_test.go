@@ -15,6 +15,7 @@ import (
 	"github.com/callgate/callgate/gateway/prefix"
 	"github.com/callgate/callgate/gateway/prefix/share"
 	"github.com/callgate/callgate/gateway/redis"
+	"github.com/callgate/callgate/internal/logtest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -259,21 +260,10 @@ func await(t *testing.T, what string, ok func() bool) {
 }
 
 // lines is a log that several goroutines may write.
-type lines struct {
-	mu sync.Mutex
-	b  strings.Builder
-}
-
-func (l *lines) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
+type lines struct{ logtest.Buffer }
 
 func (l *lines) count(text string) int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return strings.Count(l.b.String(), text)
+	return strings.Count(l.String(), text)
 }
 
 // runs runs a sharer until the function that it returns is called.
@@ -309,7 +299,7 @@ func TestRun(t *testing.T) {
 		await(t, "recovery", func() bool { return s.Snapshot().Up })
 	}
 	if s.Snapshot().Error != "" || log.count("not shared") != 2 || log.count("are shared") != 3 {
-		t.Errorf("got the error %q and the log %s, want one line for each change", s.Snapshot().Error, &log.b)
+		t.Errorf("got the error %q and the log %s, want one line for each change", s.Snapshot().Error, log)
 	}
 	x.Add("x", ids(2, 10))
 	end()

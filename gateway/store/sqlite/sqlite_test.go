@@ -12,8 +12,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -25,6 +25,7 @@ import (
 	"github.com/callgate/callgate/gateway/store"
 	"github.com/callgate/callgate/gateway/store/sqlite"
 	"github.com/callgate/callgate/gateway/store/storetest"
+	"github.com/callgate/callgate/internal/logtest"
 )
 
 // childFile is the environment variable that makes the test program a writer of a file.
@@ -279,7 +280,7 @@ func TestStaleLocks(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "store.db")
 	synctest.Test(t, func(t *testing.T) {
-		var log lines
+		var log logtest.Buffer
 		s := open(t, file, store.Options{TTL: time.Hour, Limits: store.Limits{Bytes: 1 << 20, Entries: 100}, Log: slog.New(slog.NewTextHandler(&log, nil))})
 		var releases []func()
 		for _, name := range []string{"conv_1", "conv_2"} {
@@ -291,7 +292,7 @@ func TestStaleLocks(t *testing.T) {
 		}
 		says := func(want ...string) {
 			t.Helper()
-			got := log.take()
+			got := slices.Collect(strings.Lines(log.Take()))
 			if len(got) != len(want) {
 				t.Errorf("got %q, want %d lines", got, len(want))
 				return
@@ -323,30 +324,6 @@ func TestStaleLocks(t *testing.T) {
 		synctest.Wait()
 		says("a lock stays until its time is up, since it could not be deleted\" key=app of=conv_2")
 	})
-}
-
-// lines is what a log has written.
-type lines struct {
-	mu   sync.Mutex
-	text string
-}
-
-func (l *lines) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.text += string(p)
-	return len(p), nil
-}
-
-// take gives the lines since the last time.
-func (l *lines) take() (out []string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for line := range strings.Lines(l.text) {
-		out = append(out, line)
-	}
-	l.text = ""
-	return out
 }
 
 // change changes the file of a store from without.

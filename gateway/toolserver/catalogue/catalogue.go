@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -290,17 +291,9 @@ func (c *Catalogue) fits(t *tool, r *toolserver.Result) error {
 }
 
 func lie(t *tool, what string) error {
-	return &toolserver.Error{Kind: toolserver.Failed, Sent: true,
+	return &toolserver.Error{Kind: toolserver.Failed, Sent: true, Misfit: true,
 		Message: fmt.Sprintf("Tool server %q gave a result of %s that is not what it has promised: %s.", t.Server, t.Name, what),
 		Hint:    "The call has run. Do not rely on its result; use another tool, or say that it is not known."}
 }
 
-func byAlias(a, b toolserver.Tool) int {
-	switch {
-	case a.Alias < b.Alias:
-		return -1
-	case a.Alias > b.Alias:
-		return 1
-	}
-	return 0
-}
+func byAlias(a, b toolserver.Tool) int { return strings.Compare(a.Alias, b.Alias) }

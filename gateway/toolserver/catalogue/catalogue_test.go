@@ -468,7 +468,7 @@ func TestLyingResult(t *testing.T) {
 			}
 			continue
 		}
-		if e := failed(t, err); e.Kind != row.want || !e.Sent || e.Again || e.Hint == "" || !strings.Contains(e.Message, "not what it has promised") {
+		if e := failed(t, err); e.Kind != row.want || !e.Sent || !e.Misfit || e.Again || e.Hint == "" || !strings.Contains(e.Message, "not what it has promised") {
 			t.Errorf("%s: got %+v", name, e)
 		}
 	}

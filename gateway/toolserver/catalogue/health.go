@@ -1,6 +1,7 @@
 package catalogue
 
 import (
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -55,9 +56,7 @@ func (h *health) read() Health {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	out := Health{Calls: h.calls, Errors: map[toolserver.Kind]int64{}, LastError: h.last, LastAt: h.lastAt}
-	for kind, n := range h.errors {
-		out.Errors[kind] = n
-	}
+	maps.Copy(out.Errors, h.errors)
 	if len(h.took) > 0 {
 		sorted := slices.Sorted(slices.Values(h.took))
 		out.P95 = sorted[(len(sorted)*95+99)/100-1]

@@ -117,16 +117,13 @@ func member(of json.RawMessage, step string) json.RawMessage {
 	return nil
 }
 
-// unsure is the hint of a call that may have run.
-const unsure = "It is not known whether the call has run. Check before you repeat it."
-
 // failure says why there was no answer.
 func (s *Server) failure(ctx context.Context, sent bool, err error) error {
 	e := &toolserver.Error{Kind: toolserver.Unavailable, Message: s.says("does not answer"), Sent: sent, Again: true, Err: err}
 	if refused, ok := reach.Refused(err); ok {
 		e.Message, e.Sent, e.Again = s.says("is refused: "+refused.Why), refused.Ran, false
 		if refused.Ran {
-			e.Hint = unsure
+			e.Hint = toolserver.Unsure
 		}
 		return e
 	}
@@ -139,7 +136,7 @@ func (s *Server) failure(ctx context.Context, sent bool, err error) error {
 		e.Cause = toolserver.NetworkCause(err)
 	}
 	if sent {
-		e.Hint = unsure
+		e.Hint = toolserver.Unsure
 	}
 	return e
 }

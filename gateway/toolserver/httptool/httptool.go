@@ -194,7 +194,7 @@ func Check(t Tool) (field string, err error) {
 		}
 	}
 	if t.Body == None {
-		for _, name := range slices.Sorted(keys(schema.Properties)) {
+		for _, name := range names(schema.Properties) {
 			if !slices.Contains(parsed.names(), name) {
 				return "parameters", fmt.Errorf("the argument %s goes nowhere: write {%[1]s} into url, or set body: json", name)
 			}

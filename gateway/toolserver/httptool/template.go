@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"iter"
 	"maps"
 	"net/url"
 	"slices"
@@ -293,8 +292,6 @@ func formOf(of map[string]json.RawMessage) (string, error) {
 }
 
 func names(of map[string]json.RawMessage) []string { return slices.Sorted(maps.Keys(of)) }
-
-func keys(of map[string]json.RawMessage) iter.Seq[string] { return maps.Keys(of) }
 
 // pointer reads a JSON pointer (RFC 6901) into its steps.
 func pointer(text string) ([]string, error) {

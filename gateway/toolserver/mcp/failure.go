@@ -111,7 +111,10 @@ func (s *Server) failure(ctx context.Context, n *note, err error) *toolserver.Er
 	case errors.Is(err, errUnknownTool):
 		*e = toolserver.Error{Kind: toolserver.UnknownTool, Message: s.says("has no such tool any more"), Err: err}
 	case isRefused:
-		e.Message, e.Sent, e.Again = s.says("is refused: "+refused.Why), false, false
+		e.Message, e.Sent, e.Again = s.says("is refused: "+refused.Why), refused.Ran, false
+		if refused.Ran {
+			e.Hint = toolserver.Unsure
+		}
 	case s.notSignedIn(e, err):
 	case answered != nil:
 		s.byCode(e, answered)
@@ -146,7 +149,7 @@ func (s *Server) ended(e *toolserver.Error, err error) {
 		e.Kind, e.Again, e.Message = toolserver.Timeout, true, s.says("has not answered in time")
 	}
 	if e.Sent {
-		e.Hint = "It is not known whether the call has run. Check before you repeat it."
+		e.Hint = toolserver.Unsure
 	}
 }
 

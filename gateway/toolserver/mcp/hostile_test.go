@@ -154,7 +154,10 @@ func TestHostileAnswers(t *testing.T) {
 		"a redirect elsewhere": {do: func(c *toolservertest.Call) {
 			http.Redirect(c.W, c.R, "http://127.0.0.1:1/steal", http.StatusTemporaryRedirect)
 		}, want: toolserver.Error{Kind: toolserver.Unavailable}, says: "redirects to another origin"},
-		"a redirect that makes a GET of it": {do: func(c *toolservertest.Call) { http.Redirect(c.W, c.R, "/mcp", http.StatusFound) }, want: toolserver.Error{Kind: toolserver.Unavailable}, says: "another method"},
+		"a redirect elsewhere behind the work": {do: func(c *toolservertest.Call) {
+			http.Redirect(c.W, c.R, "http://127.0.0.1:1/done", http.StatusSeeOther)
+		}, want: toolserver.Error{Kind: toolserver.Unavailable, Sent: true}, says: "redirects to another origin"},
+		"a redirect that makes a GET of it": {do: func(c *toolservertest.Call) { http.Redirect(c.W, c.R, "/mcp", http.StatusFound) }, want: toolserver.Error{Kind: toolserver.Unavailable, Sent: true}, says: "another method"},
 	}
 	for name, row := range rows {
 		t.Run(name, func(t *testing.T) {

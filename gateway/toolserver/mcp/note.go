@@ -113,6 +113,9 @@ func (c *watchedConn) Write(ctx context.Context, m jsonrpc.Message) error {
 	if !ok || !req.IsCall() {
 		return c.Connection.Write(ctx, m)
 	}
+	if ctx.Err() != nil { // it would not be written, and counts as no call that may have run
+		return ctx.Err()
+	}
 	n := noteOf(ctx)
 	n.set(func() { n.sent = true })
 	toolserver.HopOf(ctx).Note(func(f *toolserver.HopFacts) { f.Request = fmt.Sprint(req.ID.Raw()) })

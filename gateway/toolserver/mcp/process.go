@@ -63,7 +63,8 @@ func start(o Options) (*process, error) {
 	cmd := exec.Command(command[0], command[1:]...) //nolint:gosec,noctx // the operator's own; end ends it, with its group
 	cmd.Dir, cmd.Env = o.Directory, []string{}
 	for _, name := range Environment() {
-		if value, ok := os.LookupEnv(name); ok && o.Env[name] == "" {
+		value, has := os.LookupEnv(name)
+		if _, own := o.Env[name]; has && !own {
 			cmd.Env = append(cmd.Env, name+"="+value)
 		}
 	}
@@ -170,7 +171,7 @@ func (p *process) cause(err error) string {
 		fact = "the command wrote to its standard output what is no message of MCP, and its log may go to standard error only: " + line
 	}
 	ended := p.fell.Load() && p.endsWithin(fallTime)
-	words, how, guarded := cutLast(p.said.String(), guardSays)
+	words, how, guarded := cutEnd(p.said.String())
 	if ended && !guarded { // of a guard is known that it was killed
 		how = p.cmd.ProcessState.String()
 	}
@@ -189,13 +190,13 @@ func (p *process) cause(err error) string {
 // guardSays begins the line in which a guard says how the command has ended.
 const guardSays = "callgate: the command ended with "
 
-// cutLast cuts what follows the last line that begins with mark off a text.
-func cutLast(text, mark string) (before, after string, found bool) {
-	i := strings.LastIndex("\n"+text, "\n"+mark)
+// cutEnd cuts off a text what a guard says behind it of the command's end.
+func cutEnd(text string) (before, end string, found bool) {
+	i := strings.LastIndex("\n"+text, "\n"+guardSays)
 	if i < 0 {
 		return text, "", false
 	}
-	return strings.TrimSpace(text[:i]), text[i+len(mark):], true
+	return strings.TrimSpace(text[:i]), text[i+len(guardSays):], true
 }
 
 // input is a process's standard input. Who writes waits for an answer, so output counts anew.

@@ -196,6 +196,20 @@ func TestHostileProcess(t *testing.T) {
 	}
 }
 
+// TestProcessLate holds that a call whose time is over before it is made does not count as one that may have run.
+func TestProcessLate(t *testing.T) {
+	t.Parallel()
+	s := process(t, "arguments", nil)
+	if _, err := s.List(within(t, time.Minute)); err != nil {
+		t.Fatal(err)
+	}
+	late, cancel := context.WithDeadline(t.Context(), time.Now())
+	defer cancel()
+	if r, e := call(late, s, "echo", `{}`); e == nil || e.Kind != toolserver.Timeout || e.Sent || e.Hint != "" {
+		t.Errorf("got %+v, %+v, want an error of a call that was not sent", r, e)
+	}
+}
+
 // TestProcessAsks holds that a server which asks for a model gets an error and not a hang.
 func TestProcessAsks(t *testing.T) {
 	t.Parallel()
@@ -227,7 +241,8 @@ func TestProcessTraced(t *testing.T) {
 func TestEnvironment(t *testing.T) {
 	t.Setenv("OPENAI_API_KEY", "sk-canary")
 	t.Setenv("LD_PRELOAD_CANARY", "x")
-	r, e := call(within(t, time.Minute), process(t, "env", func(o *mcp.Options) { o.Env["TOKEN"] = "given" }), "echo", "")
+	t.Setenv("LC_CTYPE", "canary") // which the operator wants empty
+	r, e := call(within(t, time.Minute), process(t, "env", func(o *mcp.Options) { o.Env["TOKEN"], o.Env["LC_CTYPE"] = "given", "" }), "echo", "")
 	if e != nil {
 		t.Fatal(e)
 	}

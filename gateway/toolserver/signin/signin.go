@@ -73,11 +73,13 @@ type Gate struct {
 
 	signing sync.Mutex // one signs in at a time
 
-	mu      sync.Mutex
-	kept    kept      // what was given; the zero value for nothing
-	seen    string    // what the file had
-	old     string    // the token before, which may still be in answers
-	renewed time.Time // when the server had refused a token
+	renewing sync.Mutex // one renews the token at a time
+	renewed  time.Time  // when the server had refused a token; under renewing
+
+	mu   sync.Mutex // nobody is asked under it: results wait for it
+	kept kept       // what was given; the zero value for nothing
+	seen string     // what the file had
+	old  string     // the token before, which may still be in answers
 }
 
 // Open makes a gate. It asks nobody yet, and takes what File has when it is first needed. Its owner
@@ -169,10 +171,7 @@ func (g *Gate) TokenSource(ctx context.Context) (oauth2.TokenSource, error) {
 		}
 		return machine{g, s}, nil
 	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.load()
-	if g.kept.Access == "" {
+	if g.load().Access == "" {
 		return nil, nil
 	}
 	return source{g}, nil
@@ -183,7 +182,7 @@ func (g *Gate) Authorize(ctx context.Context, req *http.Request, resp *http.Resp
 	g.signing.Lock()
 	defer g.signing.Unlock()
 	sent := strings.TrimPrefix(req.Header.Get("Authorization"), "Bearer ")
-	if now := g.current(); now != "" && now != sent {
+	if now := g.load().Access; now != "" && now != sent {
 		resp.Body.Close()
 		return nil // another request has signed in meanwhile
 	}
@@ -222,11 +221,12 @@ func (g *Gate) SignIn(ctx context.Context) error {
 // alone renews a token that the server has refused before its end, or else says that an operator has to
 // sign in.
 func (g *Gate) alone(status int, had bool) error {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if status == http.StatusUnauthorized && g.kept.Refresh != "" && time.Since(g.renewed) > often {
+	g.renewing.Lock()
+	defer g.renewing.Unlock()
+	if k := g.load(); status == http.StatusUnauthorized && k.Refresh != "" && time.Since(g.renewed) > often {
 		g.renewed = time.Now()
-		return g.renew()
+		_, err := g.renew(k)
+		return err
 	}
 	return g.nobody(status, had)
 }

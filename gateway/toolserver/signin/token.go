@@ -38,12 +38,17 @@ type kept struct {
 	Expiry       time.Time `json:"expiry,omitzero"`
 }
 
-// load takes what the file has, if it has changed: somebody has signed in, or another gateway has
-// renewed the token. The caller holds mu.
-func (g *Gate) load() {
+// load is what was given. It takes what the file has, if that has changed: somebody has signed in, or
+// another gateway has renewed the token.
+func (g *Gate) load() kept {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.o.Machine {
+		return g.kept
+	}
 	now, err := g.read()
 	if now == g.seen {
-		return
+		return g.kept
 	}
 	g.seen = now
 	var k kept
@@ -58,6 +63,7 @@ func (g *Gate) load() {
 	default:
 		g.old, g.kept = g.kept.Access, k
 	}
+	return g.kept
 }
 
 // read is what the file has now, or why it cannot be read. A file that is not there changes nothing.
@@ -79,10 +85,6 @@ func (g *Gate) read() (string, error) {
 func (g *Gate) keep(k kept) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.keepLocked(k)
-}
-
-func (g *Gate) keepLocked(k kept) {
 	g.old, g.kept = g.kept.Access, k
 	if g.o.File == "" || g.o.Machine {
 		return
@@ -97,16 +99,6 @@ func (g *Gate) keepLocked(k kept) {
 		return
 	}
 	g.seen = string(raw)
-}
-
-// current is the token that the next request would have, "" for none.
-func (g *Gate) current() string {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if !g.o.Machine {
-		g.load()
-	}
-	return g.kept.Access
 }
 
 // Scrub takes the gateway's token out of what a server says.
@@ -127,16 +119,17 @@ type source struct{ g *Gate }
 
 // Token implements oauth2.TokenSource.
 func (s source) Token() (*oauth2.Token, error) {
-	g := s.g
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.load()
-	if k := g.kept; k.ends() && k.Refresh != "" {
-		if err := g.renew(); err != nil && time.Now().After(k.Expiry) {
+	s.g.renewing.Lock()
+	defer s.g.renewing.Unlock()
+	k := s.g.load()
+	if k.ends() && k.Refresh != "" {
+		now, err := s.g.renew(k)
+		if err != nil && time.Now().After(k.Expiry) {
 			return nil, err
 		}
+		k = now
 	}
-	return g.kept.token(), nil
+	return k.token(), nil
 }
 
 func (k kept) token() *oauth2.Token {
@@ -146,23 +139,23 @@ func (k kept) token() *oauth2.Token {
 // ends says that the token is to be renewed.
 func (k kept) ends() bool { return !k.Expiry.IsZero() && time.Until(k.Expiry) < soon }
 
-// renew asks for a new token. Another gateway with the same file may have been first: then its token
-// counts, and is renewed once if it has ended, too. The caller holds mu.
+// renew asks for a new token in the place of one, and returns what there is then, also with an error.
+// Another gateway with the same file may have been first: then its token counts, and is renewed once if
+// it has ended, too. The caller holds renewing.
 //
 // One at a time does so, with the file: a server that takes a refresh token once would refuse the second, and
 // may take back what the first was given (RFC 9700, 4.14.2).
-func (g *Gate) renew() error {
-	before := g.kept.Access
+func (g *Gate) renew(before kept) (kept, error) {
 	defer g.lock()()
-	if g.load(); g.kept.Access != before && !g.kept.ends() {
-		return nil
+	k := g.load()
+	if k.Access != before.Access && !k.ends() {
+		return k, nil
 	}
-	k := g.kept
 	t, err := g.ask(k)
 	if err != nil {
-		if g.load(); g.kept.Access != k.Access {
-			if k = g.kept; !k.ends() {
-				return nil
+		if now := g.load(); now.Access != k.Access {
+			if k = now; !k.ends() {
+				return k, nil
 			}
 			t, err = g.ask(k)
 		}
@@ -171,16 +164,16 @@ func (g *Gate) renew() error {
 	switch {
 	case err == nil:
 	case errors.As(err, &failed) && failed.ErrorCode == "invalid_grant": // without its cause, for which the SDK would ask the server without a token
-		return &Error{Why: "does not take the gateway's token any more", Hint: "Run callgate tools login " + g.o.Name + "."}
+		return k, &Error{Why: "does not take the gateway's token any more", Hint: "Run callgate tools login " + g.o.Name + "."}
 	default:
-		return &Error{Why: "does not renew the gateway's token: " + told(err), Hint: "It is tried again with the next call.", Err: err}
+		return k, &Error{Why: "does not renew the gateway's token: " + told(err), Hint: "It is tried again with the next call.", Err: err}
 	}
 	k.Access, k.Expiry = t.AccessToken, t.Expiry
 	if t.RefreshToken != "" {
 		k.Refresh = t.RefreshToken
 	}
-	g.keepLocked(k)
-	return nil
+	g.keep(k)
+	return k, nil
 }
 
 // lock waits until no other process renews the token of the file, and returns what ends that. If it has to wait
@@ -231,7 +224,7 @@ func (m machine) Token() (*oauth2.Token, error) {
 	if err != nil {
 		return nil, &Error{Why: "does not renew the gateway's token: " + told(err), Hint: "It is tried again with the next call.", Err: err}
 	}
-	if t.AccessToken != m.g.current() {
+	if t.AccessToken != m.g.load().Access {
 		m.g.keep(kept{Access: t.AccessToken, Expiry: t.Expiry})
 	}
 	return t, nil

@@ -263,3 +263,38 @@ func TestRefusedToken(t *testing.T) {
 		}
 	}
 }
+
+// TestScrubWhileRenewing has a token be renewed at a server that does not answer: results of calls that have come
+// do not wait for it.
+func TestScrubWhileRenewing(t *testing.T) {
+	t.Parallel()
+	s := newShared(t)
+	asked, answer := make(chan struct{}), make(chan struct{})
+	s.answer = func(string) string {
+		close(asked)
+		<-answer
+		return `{"access_token":"access-next","token_type":"Bearer","expires_in":3600}`
+	}
+	s.write(t, "once", 2001)
+	g := s.open(t)
+	var token string
+	var err error
+	var renewal sync.WaitGroup
+	renewal.Go(func() { token, err = tokenOf(t, g) })
+	<-asked
+	scrubbed := make(chan string, 1)
+	go func() { scrubbed <- g.Scrub("it was access-once") }()
+	select {
+	case got := <-scrubbed:
+		if got != "it was [redacted]" {
+			t.Errorf("got %q", got)
+		}
+	case <-time.After(10 * time.Second):
+		t.Error("a result waits for the token")
+	}
+	close(answer)
+	renewal.Wait()
+	if token != "access-next" || err != nil {
+		t.Errorf("got the token %q and %v", token, err)
+	}
+}

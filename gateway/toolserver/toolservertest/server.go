@@ -131,9 +131,6 @@ func (s *Server) Header(method string) http.Header {
 // Restart forgets the session: clients of it get a 404.
 func (s *Server) Restart(session string) { s.Set(func() { s.Session = session }) }
 
-// Cut ends all connections.
-func (s *Server) Cut() { s.http.CloseClientConnections() }
-
 // Stop ends the server.
 func (s *Server) Stop() { s.http.CloseClientConnections(); s.http.Close() }
 

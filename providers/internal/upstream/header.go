@@ -2,6 +2,7 @@ package upstream
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -76,9 +77,7 @@ func (x *headerRules) request(client http.Header) http.Header {
 	if h["User-Agent"] == nil {
 		h["User-Agent"] = []string{"callgate"}
 	}
-	for name, values := range x.set {
-		h[name] = values
-	}
+	maps.Copy(h, x.set)
 	hideIdempotency(h)
 	return h
 }

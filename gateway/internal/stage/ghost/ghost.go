@@ -113,7 +113,7 @@ func (s *stage) Frame(f *wire.Frame, next gateway.Sink) error {
 		return nil
 	}
 	if c := f.Choices(); len(c) > 0 && c[0].Index == 0 { // others are variants of the first, and a call in any of them is one
-		s.text.choice(f, 0)
+		s.text.frame(f)
 	}
 	if f.Whole && s.holds {
 		s.hold(f)

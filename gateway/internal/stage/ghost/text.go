@@ -34,13 +34,13 @@ var (
 // firstRoom is how many bytes of a text there is room for at first.
 const firstRoom = 512
 
-// choice takes a choice of a frame in.
-func (t *text) choice(f *wire.Frame, place int) {
-	if events, ok := f.Events(place); ok {
+// frame takes the first choice of a frame in.
+func (t *text) frame(f *wire.Frame) {
+	if events, ok := f.Events(0); ok {
 		t.events(events)
 		return
 	}
-	at := f.Choices()[place].Content
+	at := f.Choices()[0].Content
 	if at.IsNull(f.Data) {
 		return
 	}
@@ -49,7 +49,7 @@ func (t *text) choice(f *wire.Frame, place int) {
 		t.add(c.Saying(conversation.Message{Content: at}))
 		return
 	}
-	f.Pieces(place, func(piece []byte) bool {
+	f.Pieces(0, func(piece []byte) bool {
 		t.add(piece)
 		return true
 	})

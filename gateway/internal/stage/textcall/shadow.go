@@ -194,8 +194,8 @@ func (t *takings) take(events []abi.Event) {
 
 // find is the place of the latest call with an index, or -1.
 func (t *takings) find(index int) int {
-	for n := len(t.calls) - 1; n >= 0; n-- {
-		if t.calls[n].index == index {
+	for n, c := range slices.Backward(t.calls) {
+		if c.index == index {
 			return n
 		}
 	}
