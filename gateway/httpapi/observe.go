@@ -14,6 +14,7 @@ import (
 
 	"github.com/callgate/callgate/gateway"
 	"github.com/callgate/callgate/gateway/content"
+	"github.com/callgate/callgate/gateway/keys"
 	"github.com/callgate/callgate/gateway/observe"
 	"github.com/callgate/callgate/gateway/protocol"
 	"github.com/callgate/callgate/gateway/protocol/chat"
@@ -196,7 +197,7 @@ func (rec *record) attrs(attrs []slog.Attr, c echo.Context, took time.Duration) 
 	attrs = append(attrs,
 		slog.String("id", rec.id),
 		slog.String("method", c.Request().Method),
-		slog.String("path", c.Request().URL.Path),
+		slog.String("path", keys.Hide(c.Request().URL.Path)),
 		slog.Int("status", c.Response().Status),
 		slog.Duration("took", took),
 		slog.Int64("bytes", c.Response().Size),

@@ -17,6 +17,7 @@ import (
 	"github.com/callgate/callgate/gateway"
 	"github.com/callgate/callgate/gateway/inflight"
 	"github.com/callgate/callgate/gateway/internal/upload"
+	"github.com/callgate/callgate/gateway/keys"
 	"github.com/callgate/callgate/gateway/protocol/chat"
 )
 
@@ -138,7 +139,7 @@ func below(path string) (string, error) {
 		ok = ok && name != ".." && name != "." && name != "" && !strings.Contains(part, "%2f") && !strings.Contains(part, "%5c") && !strings.Contains(part, "%00")
 	}
 	if !ok {
-		return "", &gateway.Error{Kind: gateway.Invalid, Param: "path", Message: fmt.Sprintf("The path %q is not one below /v1/ without empty parts and dots.", gateway.Excerpt([]byte(path)))}
+		return "", &gateway.Error{Kind: gateway.Invalid, Param: "path", Message: fmt.Sprintf("The path %q is not one below /v1/ without empty parts and dots.", gateway.Excerpt([]byte(keys.Hide(path))))}
 	}
 	return rest, nil
 }

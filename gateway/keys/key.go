@@ -79,6 +79,30 @@ func NewSecret() (text string, s Secret) {
 	return text, Secret{Public: public, Hash: digest.Of([]byte(text))}
 }
 
+// Hide is a text without the keys in it that the gateway has made, its own or another's: of each the part stays that may be
+// shown. Clients put them into paths by mistake.
+func Hide(text string) string {
+	shown, secret := len(prefix)+publicLength, base64.RawURLEncoding.EncodedLen(secretBytes)
+	for from := 0; ; {
+		at := strings.Index(text[from:], prefix)
+		if at < 0 {
+			return text
+		}
+		at += from
+		from = at + len(prefix)
+		if len(text) < at+shown+1+secret || text[at+shown] != '-' || strings.ContainsFunc(text[at+shown+1:at+shown+1+secret], isNoKey) || strings.ContainsFunc(text[from:at+shown], isNoKey) {
+			continue
+		}
+		from = at + shown + 1
+		text = text[:from] + "…" + text[from+secret:]
+	}
+}
+
+// isNoKey reports whether a letter is in no key.
+func isNoKey(r rune) bool {
+	return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '-' && r != '_'
+}
+
 // sumOf is what a key's text is found by.
 func sumOf(text string) digest.Sum { return sha256.Sum256([]byte(text)) }
 

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/callgate/callgate/gateway/keys"
 )
 
 // secretOf is a value of the environment that nobody may see. Its end is such that its forms in URLs, JSON and base64 differ.
@@ -27,7 +29,8 @@ func TestSecretsLeak(t *testing.T) { //nolint:paralleltest // it sets variables 
 		t.Setenv("SECRET_"+name, value)
 		t.Setenv("SECRET_"+name+"_IN_URL", url.QueryEscape(value))
 	}
-	const client, operator = "cg-canary-client-0123456789", "cg-canary-operator-0123456789"
+	client, _ := keys.NewSecret()
+	operator, _ := keys.NewSecret()
 	hidden["client's key"], hidden["operator's key"], hidden["wrong key"] = client, operator, "cg-canary-wrong-0123456789"
 	for _, text := range []string{"prompt", "answer", "argument", "result", "user", "session", "title", "baggage", "system"} {
 		hidden[text] = "canary of the " + text
@@ -121,8 +124,10 @@ tool_servers:
 	ask("/v1/messages", `{"model":"m"}`, "x-api-key", hidden["wrong key"])
 	ask("/v1/chat/completions", `{"model":"m","messages":"`+hidden["prompt"], header...)
 	ask("/v1/none?key="+client, `{}`, header...)
+	ask("/v1/none/"+client+"/x", `{}`, header...)
+	ask("/v1/files/../"+client, `{}`, header...)
 	for _, key := range []string{operator, hidden["wrong key"]} {
-		for _, path := range []string{"/metrics", "/admin/usage?key=" + operator, "/ui/none?key=" + operator} {
+		for _, path := range []string{"/metrics", "/admin/usage?key=" + operator, "/ui/none?key=" + operator, "/ui/" + operator} {
 			g.operator("GET", path, "authorization", "Bearer "+key)
 		}
 	}

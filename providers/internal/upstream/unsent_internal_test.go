@@ -31,6 +31,7 @@ func TestUnsent(t *testing.T) {
 				case `"stay"`:
 					asked <- struct{}{}
 					<-r.Context().Done()
+					panic(http.ErrAbortHandler) // else an answer might come before the client has closed
 				case `"break"`:
 					asked <- struct{}{}
 					panic(http.ErrAbortHandler)
@@ -99,11 +100,10 @@ func TestUnsent(t *testing.T) {
 			}
 			s.Close()
 			p.CloseIdleConnections()
-			if err := ask(t.Context(), "answer"); err == nil || !strings.Contains(err.Error(), "refused the connection") {
-				t.Errorf("got %v, want that nobody listens", err)
-			} else {
-				unsent("nobody listens", err, true)
+			for err = ask(t.Context(), "answer"); err != nil && !strings.Contains(err.Error(), "refused the connection"); {
+				err = ask(t.Context(), "answer") // the end of a connection of HTTP/2 was not noticed yet
 			}
+			unsent("nobody listens", err, true)
 		})
 	}
 }
