@@ -35,7 +35,7 @@ func (n Names) Leftover(object []byte, neutral map[string]string, f func(name st
 }
 
 // DroppedMembers are the warnings of members of a chat completion's message for which other protocols have no place.
-var DroppedMembers = map[string]string{"audio": "audio_dropped", "images": "image_dropped", "executed_tools": "executed_tools_dropped"}
+var DroppedMembers = map[string]string{"audio": "audio_dropped", "images": "image_dropped"}
 
 // IsHollow reports whether a value of JSON says nothing: null, false, and what is empty.
 func IsHollow(v []byte) bool {

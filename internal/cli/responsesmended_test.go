@@ -47,7 +47,7 @@ func TestResponsesMended(t *testing.T) {
 	const inText = `<tool_call>{\"name\":\"get_time\",\"arguments\":{\"b\":2}}</tool_call>`
 	for name, replaced := range map[string][]string{
 		"arguments": {`" 1.0}"`, `" 1.0,}"`, `\"a\": 1.0}`, `\"a\": 1.0,}`},
-		"text":      {`"one two"`, `"one ` + inText + `"`, `"delta":"two"`, `"delta":"` + inText + `"`},
+		"text":      {`"one two"`, `"one ` + inText + `"`, `"delta":"two"`, `"delta":"` + inText + `"`, `"content":[],"phase"`, `"content":[],"new":null,"phase"`},
 	} {
 		for _, stream := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, stream %v", name, stream), func(t *testing.T) {
@@ -78,6 +78,9 @@ func TestResponsesMended(t *testing.T) {
 				}
 				if !stream || name == "arguments" {
 					mendedItems(t, output, name, stream)
+				}
+				if stream && name == "text" && (len(output) < 4 || !strings.Contains(output[3], `"msg_up"`) || !strings.Contains(output[3], `"new":null`)) {
+					t.Errorf("got the items %s, want the message to keep what nobody reads of it", output)
 				}
 				if want := map[string]int{"arguments": 1, "text": 2}[name]; calls != want {
 					t.Errorf("got %d calls, not %d: %s", calls, want, output)

@@ -160,6 +160,7 @@ func (b *blocks) opaque(v value) error { return b.put(item{kind: opaqueBlock, te
 func (b *blocks) within(deltas value, ends []byte) error {
 	put := func(it item) error {
 		if b.content.open == callBlock && len(b.wait) == 0 {
+			it.extra = b.extra
 			return b.content.write(it)
 		}
 		return b.put(it)

@@ -266,7 +266,6 @@ func TestWriterSaysWhatItLeavesOut(t *testing.T) {
 		"audio":           {delta(`{"content":"x","audio":{"id":"audio_1","transcript":"x"}}`), "audio_dropped"},
 		"no audio":        {delta(`{"content":"x","audio":null}`), ""},
 		"a picture":       {delta(`{"images":[{"type":"image_url","image_url":{"url":"data:,"}}]}`), "image_dropped"},
-		"tools that ran":  {delta(`{"executed_tools":[{"type":"search"}]}`), "executed_tools_dropped"},
 	} {
 		_, sum, err := streamed(t, "", c.chunk, delta(`{"content":"y"}`), end("stop", ""))
 		if got := strings.Join(sum.Warnings, " "); err != nil || got != c.want {

@@ -89,37 +89,53 @@ func (c *calls) mayBe(item object) bool {
 	return ok && !c.isApproval(item.get("call_id"))
 }
 
-// theirs are the items of calls as an upstream of the API has them, by their call_id: what nobody here reads of them stays
-// where the gateway writes the item itself.
+// theirs are the items of calls as an upstream of the API has them, by their call_id, and of messages by their id: what nobody
+// here reads of them stays where the gateway writes the item itself.
 type theirs map[string]object
 
 // keep takes an item as it begins, or as it ends.
 func (t *theirs) keep(item object) (size int) {
-	id := wire.Unquote(item.get("call_id"))
-	call := itemType(item) == "function_call" || itemType(item) == "custom_tool_call"
-	if !call || id == "" || (*t)[id] == nil && len(*t) >= maxCalls {
+	key := ""
+	switch itemType(item) {
+	case "function_call", "custom_tool_call":
+		key = callName(item.get("call_id"))
+	case "message":
+		key = wire.Unquote(item.get("id"))
+	}
+	if key == "" || (*t)[key] == nil && len(*t) >= maxCalls {
 		return 0
 	}
 	if *t == nil {
 		*t = theirs{}
 	}
-	if before := (*t)[id]; before != nil && !bytes.Equal(before.get("id"), item.get("id")) {
+	if before := (*t)[key]; before != nil && !bytes.Equal(before.get("id"), item.get("id")) {
 		item = object("{}") // of two calls with one id nobody knows whose is what
 	}
-	(*t)[id] = bytes.Clone(item)
+	(*t)[key] = bytes.Clone(item)
 	return len(item)
 }
 
-// beside are the members of a call's item that nobody here reads, each with a comma in front.
-func (t theirs) beside(it *item) []byte {
-	if it.call == nil {
-		return nil
+// callName is the name of a call among the items, "" for one without an id. None of a message has a space.
+func callName(id []byte) string {
+	if len(id) <= len(`""`) {
+		return ""
 	}
-	item := t[wire.Unquote(it.call.id)]
+	return "call " + wire.Unquote(id)
+}
+
+// beside are the members of an item that nobody here reads, each with a comma in front.
+func (t theirs) beside(it *item) []byte {
+	var item object
+	switch {
+	case it.call != nil:
+		item = t[callName(it.call.id)]
+	case it.kind == messageItem:
+		item = t[it.id]
+	}
 	if item == nil {
 		return nil
 	}
-	return wire.AppendOthers([]byte{','}, item, "id", "type", "status", "call_id", "name", "namespace", "arguments", "input")[1:]
+	return wire.AppendOthers([]byte{','}, item, "id", "type", "status", "call_id", "name", "namespace", "arguments", "input", "content", "role", "phase")[1:]
 }
 
 // callAt is the call with an index of the upstream's, a new one where there is none yet or

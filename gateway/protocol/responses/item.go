@@ -162,7 +162,7 @@ func (it *item) json(status, sealed string) []byte {
 		if it.phase != nil {
 			b = append(append(b, `,"phase":`...), it.phase...)
 		}
-		return append(b, '}')
+		return append(append(b, it.beside...), '}')
 	case ranItem:
 		return it.ran.appendTo(b, status)
 	default:

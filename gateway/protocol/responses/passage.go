@@ -105,7 +105,7 @@ func callKey(f *wire.Frame) int {
 	return key
 }
 
-// keep notes the upstream's items of calls, of which the machine writes some.
+// keep notes the upstream's items of calls and messages, of which the machine writes some.
 func (p *passage) keep(list []wire.Origin) {
 	for _, o := range list {
 		if c := readUpstreamEvent(o.Data); c.item != nil && utf8.Valid(c.item) {

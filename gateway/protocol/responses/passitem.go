@@ -36,6 +36,7 @@ func (p *passage) passAdded(c *upstreamEvent, call int) (it *item, ok bool) {
 	switch kind {
 	case "message":
 		it.kind, it.phase = messageItem, bytes.Clone(c.item.get("phase"))
+		p.machine.theirs.keep(c.item) // as with a call
 	case "reasoning":
 		it.kind = reasoningItem
 	case "function_call", "custom_tool_call":
