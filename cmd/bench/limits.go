@@ -25,6 +25,7 @@ type limited struct {
 	config string
 	key    bool // alone; it is the first, and measured beside a gateway without keys
 	redis  bool
+	asks   bool    // it for each request, as near a limit; that has no targets
 	limit  float64 // of the CPU it adds, µs; 0: no target
 }
 
@@ -52,8 +53,11 @@ func (b *bench) limitedKinds(address, redis string) []limited {
 		{name: "the same, the ledger in SQLite", config: limitedConfig(address, fmt.Sprintf("usage: {store: sqlite, path: %q}\n", filepath.Join(b.dir, "usage.db")))},
 	}
 	if redis != "" {
-		list = append(list, limited{name: "7 limits in a Redis, the ledger in memory", redis: true, limit: limitsRedis,
-			config: limitedConfig(address, fmt.Sprintf("usage: {store: memory}\nredis: {url: %q}\ncache_salt: a-salt-of-the-bench\n", redis))})
+		in := func(more string) string {
+			return limitedConfig(address, fmt.Sprintf("usage: {store: memory}\nredis: {url: %q%s}\ncache_salt: a-salt-of-the-bench\n", redis, more))
+		}
+		list = append(list, limited{name: "7 limits in a Redis, the ledger in memory", redis: true, limit: limitsRedis, config: in("")},
+			limited{name: "the same, the Redis asked for each request", redis: true, asks: true, config: in(", reserve: false, key_prefix: asked")})
 	}
 	return list
 }
@@ -132,9 +136,9 @@ func (b *bench) limitRows(ctx context.Context, upstream string, clients int, red
 				base = lists[at][0]
 			}
 			rows = append(rows, limitRow(k, whose, clients, base, lists[at][i+1]))
-		}
-		if len(ofRedis[at]) > 0 && clients > 1 {
-			rows = append(rows, row{name: "the Redis's own CPU for that" + whose, figures: []figure{none(), median(ofRedis[at]), none()}})
+			if k.redis && clients > 1 {
+				rows = append(rows, row{name: "the Redis's own CPU for that" + whose, figures: []figure{none(), median(ofRedis[at][i+1]), none()}})
+			}
 		}
 	}
 	return rows, nil
@@ -149,15 +153,17 @@ func limitRow(k limited, whose string, clients int, base, with *contender) row {
 	}
 	added := pairwise(of(with), of(base), difference)
 	r.figures = []figure{median(of(base)), median(of(with)), added}
-	if limit > 0 && whose == "" {
+	if limit > 0 && !k.asks && whose == "" {
 		r.target = upTo("added", added, limit, unit)
 	}
 	return r
 }
 
-// limitTurns measures all in turn, and returns what the Redis took for a request, by program and round.
-func (b *bench) limitTurns(ctx context.Context, lists [][]*contender, kinds []limited, redis *redisServer) (ofRedis [][]float64, err error) {
-	ofRedis = make([][]float64, len(lists))
+// limitTurns measures all in turn, and returns what the Redis took for a request, by program, kind and round.
+func (b *bench) limitTurns(ctx context.Context, lists [][]*contender, kinds []limited, redis *redisServer) (ofRedis []map[int][]float64, err error) {
+	for range lists {
+		ofRedis = append(ofRedis, map[int][]float64{})
+	}
 	each := len(kinds) + 1
 	for round := range b.rounds {
 		for i := range each * len(lists) {
@@ -170,7 +176,7 @@ func (b *bench) limitTurns(ctx context.Context, lists [][]*contender, kinds []li
 				return nil, c.server.failed(err)
 			}
 			if kind > 0 && kinds[kind-1].redis {
-				ofRedis[program] = append(ofRedis[program], (redis.cpu()-before)*1e6/float64(n))
+				ofRedis[program][kind] = append(ofRedis[program][kind], (redis.cpu()-before)*1e6/float64(n))
 			}
 		}
 	}
