@@ -27,7 +27,9 @@ func (m *machine) broken(r *region, e end) bool {
 	if !e.final || e.reason != abi.Stop || !r.ended {
 		return false
 	}
-	return m.offered(func(name string) []string { return []string{`"` + name + `"`, `'` + name + `'`, name + "(", name + "{", name + " {"} })
+	return m.offered(func(name string) []string {
+		return []string{`"` + name + `"`, `'` + name + `'`, name + "(", name + "{", name + " {"}
+	})
 }
 
 // breaksOff reports whether the output has ended in a marker, or behind it, and no parser could decide about it. Alone
