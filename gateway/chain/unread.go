@@ -35,7 +35,10 @@ func (m *machine) broken(r *region, e end) bool {
 // breaksOff reports whether the output has ended in a marker, or behind it, and no parser could decide about it. Alone
 // it may be a word, but for one behind calls or in front of a tool's name.
 func (m *machine) breaksOff(k *meaning, e end) bool {
-	return e.final && k != nil && !k.endToken && (m.text.report.Calls > 0 || m.offered(func(name string) []string { return []string{name} }))
+	if !e.final || k == nil || k.endToken || m.text.noTools {
+		return false
+	}
+	return m.text.report.Calls > 0 || m.offered(func(name string) []string { return []string{name} })
 }
 
 // offered reports whether the text that waits has the name of a tool in one of the forms.

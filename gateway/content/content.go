@@ -48,6 +48,9 @@ type Text struct {
 	Cut        int // bytes between them
 }
 
+// Len is how many bytes the whole text had. The console's page asks.
+func (t Text) Len() int { return len(t.Head) + t.Cut + len(t.Tail) }
+
 // Keeper keeps contents. It is safe for concurrent use.
 type Keeper struct {
 	now func() time.Time
