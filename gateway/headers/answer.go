@@ -111,17 +111,17 @@ func (a Answer) Pass(h http.Header) (http.Header, Withheld) {
 		}
 		out[name] = values
 	}
+	if len(out) >= maxPassed {
+		for _, name := range slices.Sorted(keys(out))[maxPassed-1:] { // there is a content type besides
+			delete(out, name)
+			held.add(name, TooMuch)
+		}
+	}
 	kind := a.contentType(h["Content-Type"])
 	if given := h["Content-Type"]; len(given) > 1 || len(given) == 1 && given[0] != kind {
 		held.add("Content-Type", Type)
 	}
 	out["Content-Type"] = []string{kind}
-	if len(out) > maxPassed {
-		for _, name := range slices.Sorted(keys(out))[maxPassed:] {
-			delete(out, name)
-			held.add(name, TooMuch)
-		}
-	}
 	slices.Sort(held.Names)
 	held.Names = held.Names[:min(len(held.Names), maxNames)]
 	return out, held

@@ -172,13 +172,13 @@ func readDelayHeader(h http.Header, name string, most time.Duration) (time.Durat
 // detach begins a response in the background, and answers with what there is of it: that it waits, or a
 // stream of what comes.
 func (x *exchange) detach(c echo.Context, front protocol.Detached, req *gateway.Request) error {
-	recordOf(c).asks = false   // it is told of when it is over
 	req.Room = req.Room.Move() // what the request holds is held until the response is over
 	d, err := front.Detach(c.Request().Context(), req)
 	if err != nil {
 		req.Room.Close()
 		return err
 	}
+	recordOf(c).asks = false // it is told of when it is over
 	if d.Events == nil {
 		return c.JSONBlob(http.StatusOK, d.Body)
 	}

@@ -6,7 +6,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/callgate/callgate/gateway/breaker"
-	"github.com/callgate/callgate/gateway/internal/telemetry"
 	"github.com/callgate/callgate/gateway/observe"
 )
 
@@ -34,7 +33,7 @@ func (l *live) Collect(out chan<- prometheus.Metric) {
 			kind = prometheus.CounterValue
 		}
 		for i := range labels {
-			labels[i] = telemetry.Text(labels[i], maxText)
+			labels[i] = label(labels[i])
 		}
 		out <- prometheus.MustNewConstMetric(prometheus.NewDesc(name, help, l.labels, nil), kind, value, labels...)
 	})

@@ -5,7 +5,7 @@
 // when somebody looks. No label holds a user, a key or the name of a tool, and none a model's name
 // that only a client has written: that is counted by the entry of the configuration that it led
 // to. Labels that an upstream can choose, such as an error's code, have at most 200 values; the
-// others are counted as "other".
+// others are counted as "other". Of a value of more than 100 bytes a hash stands for what does not fit.
 package metrics
 
 import (
@@ -25,7 +25,6 @@ import (
 	"github.com/callgate/callgate/gateway/breaker"
 	"github.com/callgate/callgate/gateway/content"
 	"github.com/callgate/callgate/gateway/inflight"
-	"github.com/callgate/callgate/gateway/internal/telemetry"
 	"github.com/callgate/callgate/gateway/keys"
 	"github.com/callgate/callgate/gateway/limit"
 	"github.com/callgate/callgate/gateway/observe"
@@ -205,7 +204,7 @@ func (m *Metrics) Model(r *gateway.Record) string {
 	if r.Summary == nil {
 		return ""
 	}
-	model := telemetry.Text(r.Summary.Model, maxText)
+	model := label(r.Summary.Model)
 	if _, reserved := m.models.has(model); reserved || r.Route == "" {
 		return model
 	}

@@ -1,5 +1,26 @@
 package metrics
 
+import "github.com/callgate/callgate/gateway/quality"
+
+// together has a target that a route lists several times as one arm: it is one series.
+func together(arms []quality.ArmScore) (out []quality.ArmScore) {
+	places := map[[3]string]int{}
+	for _, a := range arms {
+		key := [3]string{a.Provider, a.Model, a.Parser}
+		at, known := places[key]
+		if !known {
+			places[key], out = len(out), append(out, a)
+			continue
+		}
+		all := &out[at]
+		if base := all.Base + a.Base; base > 0 {
+			all.Factor = (all.Base*all.Factor + a.Base*a.Factor) / base
+		}
+		all.Base, all.Share = all.Base+a.Base, all.Share+a.Share
+	}
+	return out
+}
+
 func (c *collected) quality(o Options) {
 	target := []string{"provider", "model", "parser"}
 	c.add(o.Quality != nil, target, func(set setter) {
@@ -28,7 +49,7 @@ func (c *collected) quality(o Options) {
 	})
 	c.add(o.Quality != nil, []string{"route", "provider", "model", "parser"}, func(set setter) {
 		for _, r := range o.Quality().Routes {
-			for _, a := range r.Arms {
+			for _, a := range together(r.Arms) {
 				if a.Base > 0 {
 					set("callgate_quality_share", "Share of a route's new conversations with tools that a target gets by how it calls, 0 to 1; with quality: report the one that it would get.",
 						a.Share, r.Route, a.Provider, a.Model, a.Parser)

@@ -1,9 +1,11 @@
 package metrics
 
 import (
+	"fmt"
 	"sync"
 	"sync/atomic"
 
+	"github.com/cespare/xxhash/v2"
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/callgate/callgate/gateway/internal/telemetry"
@@ -20,6 +22,21 @@ const (
 	other       = "other"
 )
 
+// Of a value that is too long a hash stands for what is cut off: names of a configuration that begin
+// alike are different series, and two series with the same labels are an error in each scrape.
+const (
+	hashed    = len("~") + 16
+	maxHashed = 4 << 10 // bytes that the hash is of: a client can send megabytes
+)
+
+// label is s as the value of a label.
+func label(s string) string {
+	if len(s) <= maxText {
+		return telemetry.Text(s, maxText)
+	}
+	return fmt.Sprintf("%s~%016x", telemetry.Text(s, maxText-hashed), xxhash.Sum64String(s[:min(len(s), maxHashed)]))
+}
+
 // values are the values that a label has. A nil *values takes any: it is for labels
 // that the configuration or the gateway itself chooses.
 type values struct {
@@ -32,7 +49,7 @@ type values struct {
 func newValues(reserved ...string) *values {
 	v := &values{known: map[string]bool{"": true, other: true}, room: maxValues}
 	for _, s := range reserved {
-		v.known[telemetry.Text(s, maxText)] = true
+		v.known[label(s)] = true
 	}
 	return v
 }
@@ -44,14 +61,14 @@ func (v *values) reserve(values ...string) {
 	defer v.mu.Unlock()
 	for _, s := range values {
 		if len(v.known) < maxCounters {
-			v.known[telemetry.Text(s, maxText)] = true
+			v.known[label(s)] = true
 		}
 	}
 }
 
 // admit is s as a label: made fit, and "other" if the set is full.
 func (v *values) admit(s string) string {
-	s = telemetry.Text(s, maxText)
+	s = label(s)
 	if v == nil {
 		return s
 	}
@@ -124,7 +141,7 @@ func slot(l *observe.Labels) (n int) {
 func (f *family) at(l observe.Labels) *series {
 	for i, s := range l {
 		if len(s) > maxText { // or each look-up would read a megabyte that somebody sent
-			l[i] = telemetry.Text(s, maxText)
+			l[i] = label(s)
 		}
 	}
 	if one, ok := f.find(l); ok {

@@ -115,7 +115,20 @@ func Facts(h http.Header, s *gateway.Summary) {
 }
 
 func (to *setter) facts(s *gateway.Summary, p place) {
-	p.each(s, func(name string, value any) { to.set(name, clean(text(value))) })
+	p.each(s, func(name string, value any) { to.set(name, clean(short(text(value)))) })
+}
+
+// maxValue is how many bytes of a fact a header has: some hold a model's own words, and clients refuse an
+// answer whose headers are too long, some from 16 KiB on. The log has all of it.
+const maxValue = 2 << 10
+
+// short is a text that a header can hold.
+func short(text string) string {
+	const mark = "..."
+	if len(text) <= maxValue {
+		return text
+	}
+	return text[:maxValue-len(mark)] + mark
 }
 
 // setter sets headers. Their values have their place in few slices, as net/http's own have.

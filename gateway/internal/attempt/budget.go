@@ -35,7 +35,7 @@ func (b *budget) allows(c *candidate) bool {
 	if c.retry.Max == 0 {
 		return !b.waited && !b.clientRetried && c.last.Kind == gateway.RateLimited && c.last.RetryAfter > 0
 	}
-	return c.attempts-b.corrections <= c.retry.Max && b.attempts-b.corrections < max(1+b.maxRetries, b.targets-b.skipped)
+	return c.attempts-c.corrected <= c.retry.Max && b.attempts-b.corrections < max(1+b.maxRetries, b.targets-b.skipped)
 }
 
 // retry spends one of the retries on a target.

@@ -17,19 +17,21 @@ func TestBudget(t *testing.T) {
 		max, tried int
 		last       *gateway.Error
 		want       bool
+		corrected  int // attempts of the target in which the model was corrected
 	}{
-		{"a retry is left", budget{targets: 1, maxRetries: 1, attempts: 1}, 1, 1, failed, true},
-		{"none is left", budget{targets: 1, maxRetries: 1, attempts: 2}, 1, 2, failed, false},
-		{"the target has had its own", budget{targets: 2, maxRetries: 3, attempts: 2}, 1, 2, failed, false},
-		{"a correction is none", budget{targets: 1, maxRetries: 1, attempts: 2, corrections: 1}, 1, 2, failed, true},
-		{"as many attempts as targets", budget{targets: 3, maxRetries: 1, attempts: 2}, 1, 1, failed, true},
-		{"a target that was refused is none", budget{targets: 3, maxRetries: 1, attempts: 2, skipped: 1}, 1, 1, failed, false},
-		{"no retries, and a failure", budget{targets: 1, attempts: 1}, 0, 1, failed, false},
-		{"no retries, and a wait", budget{targets: 1, attempts: 1}, 0, 1, limited, true},
-		{"which happens once", budget{targets: 1, attempts: 1, waited: true}, 0, 1, limited, false},
-		{"and not if the client came back", budget{targets: 1, attempts: 1, clientRetried: true}, 0, 1, limited, false},
+		{"a retry is left", budget{targets: 1, maxRetries: 1, attempts: 1}, 1, 1, failed, true, 0},
+		{"none is left", budget{targets: 1, maxRetries: 1, attempts: 2}, 1, 2, failed, false, 0},
+		{"the target has had its own", budget{targets: 2, maxRetries: 3, attempts: 2}, 1, 2, failed, false, 0},
+		{"a correction is none", budget{targets: 1, maxRetries: 1, attempts: 2, corrections: 1}, 1, 2, failed, true, 1},
+		{"but that of another target says nothing", budget{targets: 2, maxRetries: 3, attempts: 3, corrections: 1}, 1, 2, failed, false, 0},
+		{"as many attempts as targets", budget{targets: 3, maxRetries: 1, attempts: 2}, 1, 1, failed, true, 0},
+		{"a target that was refused is none", budget{targets: 3, maxRetries: 1, attempts: 2, skipped: 1}, 1, 1, failed, false, 0},
+		{"no retries, and a failure", budget{targets: 1, attempts: 1}, 0, 1, failed, false, 0},
+		{"no retries, and a wait", budget{targets: 1, attempts: 1}, 0, 1, limited, true, 0},
+		{"which happens once", budget{targets: 1, attempts: 1, waited: true}, 0, 1, limited, false, 0},
+		{"and not if the client came back", budget{targets: 1, attempts: 1, clientRetried: true}, 0, 1, limited, false, 0},
 	} {
-		c := &candidate{retry: gateway.RetryPolicy{Max: tt.max}, trials: trials{attempts: tt.tried, last: tt.last}}
+		c := &candidate{retry: gateway.RetryPolicy{Max: tt.max}, trials: trials{attempts: tt.tried, corrected: tt.corrected, last: tt.last}}
 		if got := tt.budget.allows(c); got != tt.want {
 			t.Errorf("%s: got %v, want %v", tt.name, got, tt.want)
 		}

@@ -29,6 +29,7 @@ type candidate struct {
 type trials struct {
 	asked     bool // or refused
 	attempts  int
+	corrected int            // how many of them told the model what was wrong
 	withdrawn bool           // it was asked again without something of the provider's
 	last      *gateway.Error // the latest failure
 	failed    time.Time      // when that was

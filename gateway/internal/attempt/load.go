@@ -36,7 +36,9 @@ func newLoads(targets []gateway.Target, providers iter.Seq[string]) map[targetKe
 		}
 	}
 	for _, t := range targets {
-		add(t.Provider, t.Model)
+		if t.Model != gateway.AnyModel { // which stands for all others, here and in metrics
+			add(t.Provider, t.Model)
+		}
 	}
 	for provider := range providers {
 		add(provider, "")

@@ -87,6 +87,7 @@ func (r *run) mayCorrect() bool { return r.budget.corrects() && r.plan.Base.Read
 func (r *run) correct(e *gateway.Error) (reason gateway.Reason, again bool) {
 	if e.Redo != nil && r.mayCorrect() {
 		r.budget.corrections++
+		r.current.corrected++
 		r.guidance.heed(e.Redo, r.current.model)
 		r.past.verdict = nil
 		return e.Redo.Reason, true
