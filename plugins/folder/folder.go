@@ -91,8 +91,8 @@ type Folder struct {
 	o     Options
 	mu    sync.Mutex // of all that follows
 	files map[string]*file
-	moved bool   // something was loaded or unloaded since the last scan
-	blind string // why the directory could not be read the last time
+	moved bool          // something was loaded or unloaded since the last scan
+	blind string        // why the directory could not be read the last time
 	loads int           // that have begun and not ended
 	idle  chan struct{} // closed when there are none
 	slots chan struct{} // holds one for each load that is under way
