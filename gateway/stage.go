@@ -30,10 +30,10 @@ type Sink interface{ Put(f *wire.Frame) }
 type Held struct {
 	Frames []*wire.Frame
 	Bytes  int // of them as they came
-	// Room is the memory that they are claimed of, and Full says that there was none for the
-	// last of them.
+	// Room is the memory that they are claimed of, and Full is why there was none for the last of
+	// them, or nil.
 	Room inflight.Hold
-	Full bool
+	Full error
 }
 
 // Add keeps a frame, and returns how many bytes it has. It is kept also if there is no room: the
@@ -42,7 +42,7 @@ func (h *Held) Add(f *wire.Frame) int {
 	own := f.Own()
 	h.Frames = append(h.Frames, own)
 	h.Bytes += len(own.Raw)
-	h.Full = h.Room.Fit(h.Bytes) != nil
+	h.Full = h.Room.Fit(h.Bytes)
 	return len(own.Raw)
 }
 
@@ -58,7 +58,7 @@ func (h *Held) Take() []*wire.Frame {
 func (h *Held) Release(next Sink) {
 	frames := h.Frames
 	_ = h.Room.Fit(0)
-	h.Frames, h.Bytes, h.Full = frames[:0], 0, false
+	h.Frames, h.Bytes, h.Full = frames[:0], 0, nil
 	for _, f := range frames {
 		next.Put(f)
 	}

@@ -74,6 +74,37 @@ func TestBadPluginAtStart(t *testing.T) {
 	}
 }
 
+// TestBadPluginInCommands has the same files beside a good plugin where commands load the
+// directory: they do what the gateway does with it, and name each of them.
+func TestBadPluginInCommands(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	putFiles(t, dir, map[string][]byte{"good.wasm": pluginstest.Guest{Manifest: pluginstest.Manifest("good")}.Wasm()})
+	said := badPlugins(t, dir)
+	config := configFile(t, fmt.Sprintf("plugins: {dir: %q}\nproviders: {demo: {type: demo, parser: [good, hermes]}}", dir))
+	for _, args := range [][]string{{"check", config}, {"plugin", "list", "-c", config}} {
+		status, stdout, stderr := command(t, "", args...)
+		if status != 0 || !strings.Contains(stdout, "good") {
+			t.Errorf("%s: got status %d and %q, want that the good plugin is used", args[0], status, stdout)
+		}
+		for file, reason := range said {
+			if !slices.ContainsFunc(strings.Split(stderr, "\n"), func(line string) bool {
+				return strings.Contains(line, file+" is refused: ") && strings.Contains(line, reason)
+			}) {
+				t.Errorf("%s does not name %s (%s): %s", args[0], file, reason, stderr)
+			}
+		}
+		if n := strings.Count(stderr, "\n"); n != len(said) {
+			t.Errorf("%s: got %d lines, want one for each of %d files: %s", args[0], n, len(said), stderr)
+		}
+	}
+	missing := configFile(t, fmt.Sprintf("plugins: {dir: %q}\nproviders: {demo: {type: demo, parser: garbage}}", dir))
+	for _, args := range [][]string{{"check", missing}, {"plugin", "list", "-c", missing}} {
+		status, stdout, stderr := command(t, "", args...)
+		refused(t, status, stdout, stderr, `there is no parser "garbage"`, "garbage.wasm is refused: ")
+	}
+}
+
 // TestBadPluginAtStartOfAModel has the plugin of a model be a bad one: the gateway says that it
 // is not ready, and which model, parser and file that is about. Other models are served, and
 // the model's requests are refused instead of being answered with its calls as text. With a

@@ -14,7 +14,8 @@ import (
 )
 
 // TestBrokenPlugin has a file in the plugins' directory that is no good plugin: the gateway
-// starts without it and says so everywhere, and check, which is for mistakes, refuses it.
+// starts without it and says so everywhere, and check names it as well. Where a model needs its parser
+// check, which is for mistakes, refuses that.
 func TestBrokenPlugin(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -39,8 +40,13 @@ func TestBrokenPlugin(t *testing.T) {
 			config := configFile(t, "plugins: {dir: "+dir+"}\nproviders: {demo: {type: demo}}")
 			g := serve(t, "plugins: {dir: "+dir+"}\nadmin: {listen: \"127.0.0.1:0\"}\nproviders: {demo: {type: demo}}")
 			g.names("mine.wasm", "refused", c.says)
-			status, stdout, stderr := command(t, "", "check", config)
-			refused(t, status, stdout, stderr, "mine.wasm", c.says)
+			status, _, stderr := command(t, "", "check", config)
+			if status != 0 || !strings.Contains(stderr, "mine.wasm is refused: ") || !strings.Contains(stderr, c.says) {
+				t.Errorf("check: got status %d and %q, want 0 and the reason with %q", status, stderr, c.says)
+			}
+			needs := configFile(t, "plugins: {dir: "+dir+"}\nproviders: {demo: {type: demo, parser: hand}}")
+			status, stdout, stderr := command(t, "", "check", needs)
+			refused(t, status, stdout, stderr, `there is no parser "hand"`, "mine.wasm", c.says)
 			status, stdout, _ = command(t, "", "plugin", "inspect", filepath.Join(dir, "mine.wasm"))
 			if status != 1 || !strings.Contains(stdout, "no: ") || !strings.Contains(stdout, c.says) {
 				t.Errorf("inspect: got status %d and %q, want 1 and the reason with %q", status, stdout, c.says)

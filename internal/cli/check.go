@@ -41,7 +41,8 @@ func (c *checkCmd) Run(e *env) error {
 }
 
 // tryConfig makes a gateway of a configuration, with its parsers, and ends it: what would keep it
-// from starting is the error. It makes no file, and asks nobody.
+// from starting, or a model from being served, is the error. A plugin that is refused and that no
+// model needs is named. It makes no file, and asks nobody.
 func tryConfig(e *env, cfg *config.Config) error {
 	tried := *cfg
 	if tried.Store.Kind == "sqlite" || tried.Store.Kind == "postgres" {
@@ -55,5 +56,9 @@ func tryConfig(e *env, cfg *config.Config) error {
 		return err
 	}
 	defer func() { _ = sys.close(e.ctx) }() // nothing has run yet
-	return sys.parsers.load(e.ctx, true)
+	if err := sys.parsers.load(e.ctx, true); err != nil {
+		return err
+	}
+	e.tellRefused(sys.parsers)
+	return nil
 }

@@ -82,7 +82,7 @@ func (d *doctorCmd) configuration(ctx context.Context, e *env) error {
 	x.traces(ctx)
 	x.prices()
 	if err := tryConfig(e, cfg); err != nil {
-		x.wrong("configuration", err, "callgate check says the same, and serve would not start")
+		x.wrong("configuration", err, "callgate check says the same; serve would not start, or not serve a model whose plugin is refused")
 	} else if err := cfg.CheckCircle(); err != nil {
 		x.wrong("configuration", err, "serve would not start, unless --listen names another address")
 	}

@@ -171,7 +171,15 @@ func (e *env) parsers(file string, environment func(string) (string, bool), log 
 	if err := p.load(e.ctx, true); err != nil {
 		return nil, errors.Join(err, p.host.Close(e.ctx))
 	}
+	e.tellRefused(p)
 	return p, nil
+}
+
+// tellRefused names the plugins of the directory that are not loaded, to a person.
+func (e *env) tellRefused(p *parsers) {
+	for _, refusal := range p.refusals() {
+		fmt.Fprintln(e.stderr, "callgate: plugin", refusal)
+	}
 }
 
 // compilingParsers is said before a program that came without its parsers compiles them.
@@ -204,8 +212,9 @@ func cacheDir(configured string) (string, error) {
 
 // load loads the built-in parsers, those that are pulled, and those of the plugins
 // directory, and checks the names of parsers that the configuration uses. A broken built-in
-// module is an error, and so is one that is pulled. So is a broken plugin of the directory if
-// strict is set, and else it is named and served without.
+// module is an error, and so is one that is pulled. A broken plugin of the directory is named, and
+// the others are used without it. Where a model needs a parser that is missing for it, that is an
+// error if strict is set; else the model is refused until a good file comes.
 func (p *parsers) load(ctx context.Context, strict bool) (err error) {
 	defer close(p.loaded)
 	defer func() {

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -76,11 +75,15 @@ func (p *parsers) loadFolder(ctx context.Context, strict bool) error {
 	if p.folder == nil {
 		return p.needs(known())
 	}
-	if strict {
-		return cmp.Or(p.folder.Load(ctx), p.needs(known()))
-	}
 	if err := p.folder.Begin(ctx); err != nil {
 		return err
+	}
+	if strict {
+		_ = p.folder.Wait(ctx) // what is refused keeps the gateway from nothing, see refusals
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		return p.lack(p.needs(known()))
 	}
 	limited, cancel := context.WithTimeout(ctx, startPatience)
 	defer cancel()
@@ -141,11 +144,27 @@ func (p *parsers) lacking() error {
 		p.degraded.Store(false)
 		return nil
 	}
+	return p.lack(err)
+}
+
+// lack adds to the error of a parser that is missing which plugins are not loaded. It may be nil.
+func (p *parsers) lack(err error) error {
+	if err == nil {
+		return nil
+	}
 	text := strings.Join(strings.Fields(err.Error()), " ")
-	for _, f := range p.notLoaded() {
-		text += fmt.Sprintf("; %s is %s: %s", plaintext.Line(f.Name), f.State, plaintext.Line(f.Reason))
+	for _, refusal := range p.refusals() {
+		text += "; " + refusal
 	}
 	return errors.New(text)
+}
+
+// refusals say which plugins of the directory are not loaded, and why, a line each.
+func (p *plugged) refusals() (lines []string) {
+	for _, f := range p.notLoaded() {
+		lines = append(lines, fmt.Sprintf("%s is %s: %s", plaintext.Line(f.Name), f.State, plaintext.Line(f.Reason)))
+	}
+	return lines
 }
 
 // lacks refuses a request whose parser is missing: without it the model's calls would go by

@@ -89,11 +89,12 @@ type File struct {
 // Folder is a directory of plugins. Its methods may be called from several goroutines.
 type Folder struct {
 	o     Options
-	mu    sync.Mutex // of all that follows but busy
+	mu    sync.Mutex // of all that follows
 	files map[string]*file
-	moved bool   // something was loaded or unloaded since the last scan
-	blind string // why the directory could not be read the last time
-	busy  sync.WaitGroup
+	moved bool          // something was loaded or unloaded since the last scan
+	blind string        // why the directory could not be read the last time
+	loads int           // that have begun and not ended
+	idle  chan struct{} // closed when there are none
 	slots chan struct{} // holds one for each load that is under way
 }
 
@@ -136,7 +137,9 @@ func New(o Options) *Folder {
 	if o.Trust == nil {
 		o.Trust = func(string, []byte, []byte) error { return nil }
 	}
-	return &Folder{o: o, files: map[string]*file{}, slots: make(chan struct{}, maxLoads)}
+	idle := make(chan struct{})
+	close(idle)
+	return &Folder{o: o, files: map[string]*file{}, idle: idle, slots: make(chan struct{}, maxLoads)}
 }
 
 // Load loads all that is in the directory, when the gateway starts, and waits until that is
@@ -155,13 +158,8 @@ func (f *Folder) Begin(ctx context.Context) error { return f.scan(ctx, true) }
 // Wait waits until nothing is being loaded any more, or ctx has ended. The errors of all files
 // that are refused are joined, and ctx's own.
 func (f *Folder) Wait(ctx context.Context) error {
-	done := make(chan struct{})
-	go func() { // ends with the loads, which bound themselves
-		defer close(done)
-		f.busy.Wait()
-	}()
 	select {
-	case <-done:
+	case <-f.over():
 	case <-ctx.Done():
 		return ctx.Err()
 	}
@@ -176,7 +174,7 @@ func (f *Folder) Wait(ctx context.Context) error {
 
 // Watch keeps the host in step until ctx ends. When it returns, nothing is being loaded.
 func (f *Folder) Watch(ctx context.Context) {
-	defer f.busy.Wait()
+	defer func() { <-f.over() }() // loads bound themselves
 	ticker := time.NewTicker(interval)
 	defer ticker.Stop()
 	for {
@@ -328,7 +326,7 @@ func (f *Folder) begin(ctx context.Context, k *file, at stamp, t turn) turn {
 	k.seen, k.before = at, k.File
 	k.set(Compiling, "")
 	next, loaded := turn{make(chan struct{}), make(chan struct{})}, k.SHA256
-	f.busy.Go(func() {
+	f.start(func() {
 		defer close(next.done)
 		<-t.begun // soon: loads bound themselves
 		f.slots <- struct{}{}
@@ -338,6 +336,31 @@ func (f *Folder) begin(ctx context.Context, k *file, at stamp, t turn) turn {
 		f.settle(ctx, k, sum, err)
 	})
 	return next
+}
+
+// start has a load run in the background. It is no WaitGroup that counts them: those who have lost
+// patience with it would wait on while the next load begins. The folder is locked.
+func (f *Folder) start(load func()) {
+	if f.loads++; f.loads == 1 {
+		f.idle = make(chan struct{})
+	}
+	go func() { // ends with the load, which bounds itself
+		defer func() {
+			f.mu.Lock()
+			defer f.mu.Unlock()
+			if f.loads--; f.loads == 0 {
+				close(f.idle)
+			}
+		}()
+		load()
+	}()
+}
+
+// over is closed when none of the loads is under way any more that are now.
+func (f *Folder) over() <-chan struct{} {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.idle
 }
 
 // read loads a file, unless it is what is loaded already, and returns its hash.

@@ -114,7 +114,7 @@ type heeded struct {
 const maxHeld = 8 << 20
 
 func (s *heeded) Frame(f *wire.Frame, next gateway.Sink) error {
-	s.holds = s.holds && !s.outcome.HasCall() && !s.attempt.Sent.MayHaveRun().Any && !f.Whole && s.held.Bytes <= maxHeld && !s.held.Full
+	s.holds = s.holds && !s.outcome.HasCall() && !s.attempt.Sent.MayHaveRun().Any && !f.Whole && s.held.Bytes <= maxHeld && s.held.Full == nil
 	if !s.holds {
 		s.held.Release(next)
 		next.Put(f)

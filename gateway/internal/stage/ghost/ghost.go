@@ -154,7 +154,7 @@ func (s *stage) undecided() (undecided bool) {
 // is held nevertheless.
 func (s *stage) hold(f *wire.Frame) bool {
 	all := s.maker.Held.Add(int64(s.held.Add(f)))
-	return all <= MaxHeldAll && s.held.Bytes <= maxHeld && !s.held.Full || f.Whole
+	return all <= MaxHeldAll && s.held.Bytes <= maxHeld && s.held.Full == nil || f.Whole
 }
 
 // take gives what waits away, and its room back.

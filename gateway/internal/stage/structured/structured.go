@@ -148,11 +148,11 @@ func (s *stage) put(f *wire.Frame, next gateway.Sink) error {
 		s.choices.settle()
 		next.Put(f)
 	case !s.gaveUp && (s.choices.holding() || s.checker.strict() && !s.choices.released()):
-		if s.held.Add(f); s.held.Bytes <= maxHeld && !s.held.Full {
+		if s.held.Add(f); s.held.Bytes <= maxHeld && s.held.Full == nil {
 			break
 		}
 		if s.checker.strict() && !s.choices.released() {
-			return tooLong(nil)
+			return tooLong(s.held.Full)
 		}
 		s.giveUp()
 		s.flush(nil, next)

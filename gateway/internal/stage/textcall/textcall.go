@@ -211,7 +211,7 @@ func (s *stage) read(f *wire.Frame, place int) {
 
 // wait lets a frame wait. If too many do they are written anew.
 func (s *stage) wait(f *wire.Frame, next gateway.Sink) {
-	if s.held.Add(f); s.held.Bytes <= maxHeld && !s.held.Full {
+	if s.held.Add(f); s.held.Bytes <= maxHeld && s.held.Full == nil {
 		return
 	}
 	for _, c := range s.choices {

@@ -202,7 +202,7 @@ func (c *call) check(v *validator) (replaced bool) {
 	if args == text {
 		return false
 	}
-	c.args.out = append(c.args.out[:0], args...)
+	c.args.out, c.summed = append(c.args.out[:0], args...), 0
 	return true
 }
 

@@ -78,6 +78,7 @@ func (h *held) replaced(c *call) {
 // rewrite puts the calls of the frame in order.
 func (h *held) rewrite() {
 	f := h.frame
+	h.late = slices.DeleteFunc(h.late, func(p piece) bool { return p.leftOut() })
 	of := func(pieces []piece, place int) (entries []wire.Entry) {
 		for i := range pieces {
 			if p := &pieces[i]; p.place == place {
@@ -113,11 +114,15 @@ func (h *held) asTheyCame(place int, entries []wire.Entry) bool {
 	return data[at.Start] == '[' && n == len(entries)
 }
 
+// leftOut reports whether a piece is one of a call that does not go out: behind the frames of the
+// upstream there would be an entry of nothing.
+func (p *piece) leftOut() bool { return p.dropped || p.call != nil && p.call.dropped }
+
 // entry is what a piece goes out as. whole says that the answer is.
 func (p *piece) entry(whole bool) wire.Entry {
 	c := p.call
 	switch {
-	case c != nil && c.dropped, p.dropped: // nothing, which is left out
+	case p.leftOut(): // nothing, which is left out
 		return wire.Entry{Kind: wire.GoesOn}
 	case c == nil, whole && !p.at.Empty() && (p.kept || !c.edited && c.args.same(false)):
 		return wire.Entry{Kind: wire.AsItCame, From: p.at}
@@ -134,6 +139,7 @@ func (p *piece) entry(whole bool) wire.Entry {
 // writeEnd writes what has to come before the end of a stream, in chunks like the first one
 // that had a call.
 func (h *held) writeEnd(first *wire.Frame, next gateway.Sink) {
+	h.late = slices.DeleteFunc(h.late, func(p piece) bool { return p.leftOut() })
 	for i := range h.late {
 		f := first.Like(h.late[i].call.choice)
 		f.Change(0).PutLate([]wire.Entry{h.late[i].entry(false)})

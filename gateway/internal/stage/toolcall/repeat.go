@@ -33,12 +33,15 @@ type doubled struct {
 	matched bool // it was read from the text as well
 	dropped bool // for that it does not go out
 	deed    deed // once it is complete and was asked for
+	summed  int  // how many bytes of arguments the deed is of; 0: there is none yet
+	asCame  deed // the same of the arguments as they came, once it has ended and was asked for
 }
 
-// does is what a complete call does.
+// does is what a complete call does. It is compared with all that have its id, so its arguments are
+// read for that once.
 func (c *call) does() deed {
-	if c.deed.name == "" {
-		c.deed = newDeed(c.name, c.args.out)
+	if n := len(c.args.out); n == 0 || c.summed != n {
+		c.deed, c.summed = newDeed(c.name, c.args.out), n
 	}
 	return c.deed
 }
@@ -91,7 +94,7 @@ func (c *choice) twinsOf(one *call) (list []*call) {
 // isTwin reports whether a complete call with the id of another does what that does.
 func (c *call) isTwin() bool {
 	return slices.ContainsFunc(c.twins, func(before *call) bool {
-		return before.whole() && before.name == c.name && newDeed(before.name, before.args.out) == newDeed(c.name, c.args.out)
+		return before.whole() && before.name == c.name && before.does() == c.does()
 	})
 }
 
@@ -118,8 +121,13 @@ func (c *choice) part(v *validator, one *call) {
 // saidAgain reports whether an entry is all of a call once more that has ended: with its id, its name
 // and its arguments.
 func (c *call) saidAgain(f *entry) bool {
-	return c.closed && !c.said.foreign && f.said.id != "" && f.said.id == c.said.id && f.said.name == c.said.name &&
-		newDeed(c.name, f.arguments) == newDeed(c.name, c.args.in.Raw())
+	if !c.closed || c.said.foreign || f.said.id == "" || f.said.id != c.said.id || f.said.name != c.said.name {
+		return false
+	}
+	if c.asCame == (deed{}) {
+		c.asCame = newDeed(c.name, c.args.in.Raw())
+	}
+	return newDeed(c.name, f.arguments) == c.asCame
 }
 
 // own gives a call with the id of another, which is not that call, an id of its own.
