@@ -201,6 +201,9 @@ type relayedBody struct {
 func (x *relays) relayed(c echo.Context, room *inflight.Claim) (*gateway.Request, *relayedBody, error) {
 	kind, params, err := mime.ParseMediaType(c.Request().Header.Get("content-type"))
 	if err == nil && kind == "multipart/form-data" {
+		if !hasOneBoundary(c.Request().Header["Content-Type"]) {
+			return nil, nil, &gateway.Error{Kind: gateway.Invalid, Param: "content-type", Message: "The header content-type must be there once and name the form's boundary once, as \"boundary\": servers read it in different ways."}
+		}
 		return x.relayedForm(c, params["boundary"])
 	}
 	data, err := x.bodies.read(c, room)
@@ -216,6 +219,12 @@ func (x *relays) relayed(c echo.Context, room *inflight.Claim) (*gateway.Request
 		return io.NopCloser(bytes.NewReader(body)), int64(len(body)), nil
 	}
 	return req, &relayedBody{open, func() {}}, nil
+}
+
+// hasOneBoundary reports whether a form has one for all who read it. That of RFC 2231, boundary*, only some know; of two that
+// are alike nobody gets here.
+func hasOneBoundary(types []string) bool {
+	return len(types) == 1 && !strings.Contains(strings.ToLower(types[0]), "boundary*")
 }
 
 // relayedForm reads a form. The field "model" may stand behind the files.

@@ -72,3 +72,39 @@ func TestRelayBreaksOff(t *testing.T) {
 		}
 	}
 }
+
+// TestFormWithTwoBoundaries has forms in which an upstream could find another model than the gateway: it is told of
+// two boundaries.
+func TestFormWithTwoBoundaries(t *testing.T) {
+	t.Parallel()
+	s, err := New(Config{Gateway: relaying{pieces: []string{"data: {}\n\n"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(s)
+	defer server.Close()
+	const form = "--b\r\nContent-Disposition: form-data; name=\"model\"\r\n\r\nm\r\n--b--\r\n--c\r\nContent-Disposition: form-data; name=\"model\"\r\n\r\nn\r\n--c--\r\n"
+	for _, tt := range []struct {
+		types  []string
+		status int
+	}{
+		{[]string{"multipart/form-data; boundary=c; boundary*=utf-8''b"}, http.StatusBadRequest},
+		{[]string{"multipart/form-data; boundary=b", "multipart/form-data; boundary=c"}, http.StatusBadRequest},
+		{[]string{"multipart/form-data; boundary=b"}, http.StatusOK},
+	} {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server.URL+"/v1/audio/transcriptions", strings.NewReader(form))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header["Content-Type"] = tt.types
+		resp, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, _ := io.ReadAll(resp.Body) // the answer breaks off
+		_ = resp.Body.Close()
+		if resp.StatusCode != tt.status {
+			t.Errorf("%q: got the status %d and %s, want %d", tt.types, resp.StatusCode, body, tt.status)
+		}
+	}
+}

@@ -8,6 +8,8 @@ import (
 	"io"
 	"mime"
 	"net/textproto"
+	"regexp"
+	"strings"
 )
 
 // Limits of a form. A name or a boundary has some tens of bytes.
@@ -18,13 +20,18 @@ const (
 )
 
 // Field finds a field of a form (multipart/form-data, RFC 7578) with its place, wherever among
-// the files it stands. Servers disagree about which one counts where there are two, so that is
-// an error. at is empty if there is none.
+// the files it stands. Servers disagree about which one counts where there are two, and about what
+// a part is called whose header can be read in several ways, so that either is an error. at is
+// empty if there is none.
 func (b *Body) Field(boundary, name string) (value string, at Span, err error) {
 	s := &scanner{body: b, delimiter: append([]byte("\r\n--"), boundary...)}
 	found := false
 	for parts := 0; ; parts++ {
-		field, start, end, err := s.part()
+		head, start, end, err := s.part()
+		field, file := "", false
+		if err == nil {
+			field, file, err = nameOf(head)
+		}
 		switch {
 		case err == io.EOF:
 			return value, at, nil
@@ -34,6 +41,8 @@ func (b *Body) Field(boundary, name string) (value string, at Span, err error) {
 			return "", Span{}, fmt.Errorf("the form has more than %d parts", maxParts)
 		case field != name:
 			continue
+		case file: // some take it for the field
+			return "", Span{}, fmt.Errorf("the field %q of the form is a file", name)
 		case found:
 			return "", Span{}, fmt.Errorf("the form has two fields %q", name)
 		case end-start > maxValue:
@@ -59,37 +68,55 @@ var (
 	errHead = errors.New("the header of a part of the form cannot be read")
 )
 
-// part is the next part: the name of its field, "" for a file, and where its content is. The
-// error is io.EOF behind the last.
-func (s *scanner) part() (field string, start, end int64, err error) {
+// part is the next part: its header, and where its content is. The error is io.EOF behind the last.
+func (s *scanner) part() (head textproto.MIMEHeader, start, end int64, err error) {
 	if s.at == 0 {
 		if err := s.first(); err != nil {
-			return "", 0, 0, err
+			return nil, 0, 0, err
 		}
 	}
 	if last, err := s.line(); err != nil || last {
 		if err == nil {
 			err = io.EOF
 		}
-		return "", 0, 0, err
+		return nil, 0, 0, err
 	}
-	head, err := s.head()
-	if err != nil {
-		return "", 0, 0, err
+	if head, err = s.head(); err != nil {
+		return nil, 0, 0, err
 	}
 	start = s.at
 	// An empty part's delimiter begins with the line end of its header.
 	if end, err = s.find(start - 2); err != nil {
-		return "", 0, 0, err
+		return nil, 0, 0, err
 	}
-	if end < start {
-		end = start
+	return head, start, max(start, end), nil
+}
+
+var errName = errors.New("a part of the form has a content-disposition that servers read in different ways")
+
+// extended is a name in the form of RFC 2231, which forms have not (RFC 7578, 5.1) and only some read.
+var extended = regexp.MustCompile(`(?i)(^|[^a-z])name\*`)
+
+// nameOf is the name of a part's field, and whether that is a file.
+func nameOf(head textproto.MIMEHeader) (name string, file bool, err error) {
+	said := head["Content-Disposition"]
+	if len(said) == 0 {
+		return "", false, nil
 	}
-	kind, params, err := mime.ParseMediaType(head.Get("Content-Disposition"))
-	if _, file := params["filename"]; err == nil && kind == "form-data" && !file {
-		field = params["name"]
+	kind, params, err := mime.ParseMediaType(said[0])
+	_, file = params["filename"]
+	if err != nil { // many write the name of a file as it is
+		at := strings.Index(strings.ToLower(said[0]), "filename")
+		if at < 0 || strings.Contains(strings.ToLower(said[0][at+len("filename"):]), "name") {
+			return "", false, errName
+		}
+		kind, params, err = mime.ParseMediaType(strings.TrimRight(said[0][:at], "; \t"))
+		file = true
 	}
-	return field, start, end, nil
+	if err != nil || len(said) > 1 || kind != "form-data" && params["name"] != "" || extended.MatchString(said[0]) {
+		return "", false, errName
+	}
+	return params["name"], file, nil
 }
 
 // first goes behind the first delimiter. The line end in front of it may be missing.

@@ -97,3 +97,41 @@ func TestFieldAcrossPieces(t *testing.T) {
 		}
 	}
 }
+
+// TestFieldInTwoWays has parts of which some servers think that they are the field, and others not, beside the field
+// itself: the upstream could serve another model than the one that was judged. What only is odd passes.
+func TestFieldInTwoWays(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		head string
+		ok   bool
+	}{
+		{`Content-Disposition: form-data; name="x"; name="model"`, false},
+		{`Content-Disposition: form-data; name="model"; name="x"`, false},
+		{`Content-Disposition: form-data; name="model"; name*=utf-8''x`, false},
+		{`Content-Disposition: form-data; name*0="mo"; name*1="del"`, false},
+		{`Content-Disposition: form-data; name="model"; x`, false},
+		{`Content-Disposition: attachment; name="model"`, false},
+		{`Content-Disposition: form-data; name="model"; filename*=utf-8''x`, false},
+		{`Content-Disposition: form-data; name="file"; filename=my file; name=model`, false},
+		{"Content-Disposition: form-data; name=\"x\"\r\nContent-Disposition: form-data; name=\"model\"", false},
+		{`Content-Disposition: form-data; name="file"; filename=my file.mp3`, true},
+		{`Content-Disposition: form-data; name=file; filename=é.mp3`, true},
+		{`Content-Disposition: form-data; name="file"; filename="a.mp3"; filename*=utf-8''%c3%a9.mp3`, true},
+		{`Content-Disposition: attachment; filename="a"`, true},
+		{`Content-Type: text/plain`, true},
+	} {
+		for _, text := range []string{
+			"--b\r\nContent-Disposition: form-data; name=model\r\n\r\nmine\r\n--b\r\n" + c.head + "\r\n\r\nother\r\n--b--\r\n",
+			"--b\r\n" + c.head + "\r\n\r\nother\r\n--b\r\nContent-Disposition: form-data; name=model\r\n\r\nmine\r\n--b--\r\n",
+		} {
+			b, err := Read(strings.NewReader(text), 1<<20, Room{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if value, _, err := b.Field("b", "model"); (err == nil) != c.ok || c.ok && value != "mine" {
+				t.Errorf("%s: got %q, %v", c.head, value, err)
+			}
+		}
+	}
+}

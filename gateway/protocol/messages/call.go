@@ -166,7 +166,7 @@ func plain(hex []byte) byte {
 	for _, h := range hex[2:] {
 		switch {
 		case h >= '0' && h <= '9':
-			n = n<<4 | h - '0'
+			n = n<<4 | (h - '0')
 		case h|0x20 >= 'a' && h|0x20 <= 'f':
 			n = n<<4 | (h | 0x20 - 'a' + 10)
 		}

@@ -144,6 +144,20 @@ func call(index int, id, name, args string) string {
 	return delta(fmt.Sprintf(`{"tool_calls":[{"index":%d,%s"function":{%s"arguments":%q}}]}`, index, head, name, args))
 }
 
+// escapedCall is call as System.Text.Json of .NET writes it, whose quotes within texts are \u0022.
+func escapedCall(index int, id, name, args string) string {
+	return strings.ReplaceAll(call(index, id, name, args), `\"`, `\u0022`)
+}
+
+// TestWriterCutInEscapes has a call that is cut within a text, whose quotes are escaped by number: it is not whole.
+func TestWriterCutInEscapes(t *testing.T) {
+	t.Parallel()
+	out, _, err := streamed(t, "", escapedCall(0, "c", "f", `{"a":"}`), end("length", ""))
+	if err != nil || !strings.Contains(out, `"stop_reason":"max_tokens"`) {
+		t.Errorf("got %v, want the stop reason max_tokens in\n%s", err, out)
+	}
+}
+
 // TestWriter has what streams become: the blocks, and how the message ends.
 func TestWriter(t *testing.T) {
 	t.Parallel()
@@ -184,12 +198,14 @@ func TestWriter(t *testing.T) {
 		"arguments that are an object":            {"", []string{delta(`{"tool_calls":[{"index":0,"id":"c","function":{"name":"f","arguments":{"a":1}}}]}`), end("tool_calls", "")}, `[{"type":"tool_use","id":"c","name":"f","input":{"a":1}}] tool_use`},
 		"cut in text":                             {"", []string{delta(`{"content":"x"}`), end("length", "")}, `[{"type":"text","text":"x"}] max_tokens`},
 		"cut behind a call":                       {"", []string{call(0, "c", "f", `{}`), end("length", "")}, `[{"type":"tool_use","id":"c","name":"f","input":{}}] tool_use`},
-		"a stop sequence of vLLM's":               {`"stop_sequences":["END"],`, []string{delta(`{"content":"x"}`), end("stop", `,"stop_reason":"END"`)}, `[{"type":"text","text":"x"}] stop_sequence END`},
-		"a stop sequence of Anthropic's":          {`"stop_sequences":["END"],`, []string{delta(`{"content":"x"}`), end("stop", `,"native_finish_reason":"stop_sequence","stop_sequence":"END"`)}, `[{"type":"text","text":"x"}] stop_sequence END`},
-		"a stop that nobody asked for":            {"", []string{delta(`{"content":"x"}`), end("stop", `,"stop_reason":"<|im_end|>"`)}, `[{"type":"text","text":"x"}] end_turn`},
-		"a filter":                                {"", []string{delta(`{"content":"x"}`), end("content_filter", "")}, `[{"type":"text","text":"x"}] refusal`},
-		"a refusal":                               {"", []string{delta(`{"refusal":"no"}`), end("stop", "")}, `[{"type":"text","text":"no"}] refusal`},
-		"a pause":                                 {"", []string{delta(`{"content":"x"}`), end("stop", `,"native_finish_reason":"pause_turn"`)}, `[{"type":"text","text":"x"}] pause_turn`},
+		"calls that overlap, whose quotes are escaped by number": {"", []string{escapedCall(0, "c", "f", `{"a":"}`), escapedCall(1, "d", "g", `{"b":"}`), escapedCall(0, "", "", `"}`), escapedCall(1, "", "", `"}`), end("tool_calls", "")},
+			`[{"type":"tool_use","id":"c","name":"f","input":{"a":"}"}},{"type":"tool_use","id":"d","name":"g","input":{"b":"}"}}] tool_use`},
+		"a stop sequence of vLLM's":      {`"stop_sequences":["END"],`, []string{delta(`{"content":"x"}`), end("stop", `,"stop_reason":"END"`)}, `[{"type":"text","text":"x"}] stop_sequence END`},
+		"a stop sequence of Anthropic's": {`"stop_sequences":["END"],`, []string{delta(`{"content":"x"}`), end("stop", `,"native_finish_reason":"stop_sequence","stop_sequence":"END"`)}, `[{"type":"text","text":"x"}] stop_sequence END`},
+		"a stop that nobody asked for":   {"", []string{delta(`{"content":"x"}`), end("stop", `,"stop_reason":"<|im_end|>"`)}, `[{"type":"text","text":"x"}] end_turn`},
+		"a filter":                       {"", []string{delta(`{"content":"x"}`), end("content_filter", "")}, `[{"type":"text","text":"x"}] refusal`},
+		"a refusal":                      {"", []string{delta(`{"refusal":"no"}`), end("stop", "")}, `[{"type":"text","text":"no"}] refusal`},
+		"a pause":                        {"", []string{delta(`{"content":"x"}`), end("stop", `,"native_finish_reason":"pause_turn"`)}, `[{"type":"text","text":"x"}] pause_turn`},
 		"blocks of Anthropic's servers": {"", []string{delta(`{"provider_specific_fields":{"blocks":[{"type":"server_tool_use","id":"srvtoolu_1","name":"web_search","input":{"query":"x"}}]}}`), delta(`{"content":"x"}`), delta(`{"provider_specific_fields":{"citations":[{"type":"char_location"}]}}`), end("stop", "")},
 			`[{"type":"server_tool_use","id":"srvtoolu_1","name":"web_search","input":{"query":"x"}},{"type":"text","text":"x","citations":[{"type":"char_location"}]}] end_turn`},
 		"texts that are apart, and a citation in front of its text": {"", []string{delta(`{"content":"a"}`), begins, delta(`{"provider_specific_fields":{"citations":[{"type":"char_location"}]}}`), delta(`{"content":"b"}`), begins, delta(`{"content":"\n"}`), begins, delta(`{"content":"c"}`), end("stop", "")},

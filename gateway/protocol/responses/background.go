@@ -42,9 +42,9 @@ func (r *Request) Queue() []byte {
 	return a.machine.out
 }
 
-// Give is how a stream that Queue has begun ends with an error, if no answer has begun.
-func (r *Request) Give(e *gateway.Error) []byte {
-	last := events{number: r.said}
+// Give is how a stream that Queue has begun ends with an error, behind as many events as it has.
+func (r *Request) Give(e *gateway.Error, behind int) []byte {
+	last := events{number: behind}
 	last.raw("response.failed", []byte(`,"response":`), r.Object(Failed, e))
 	return append(last.out, done...)
 }

@@ -199,6 +199,7 @@ func (b *background) fail(run *run, e *gateway.Error) {
 		b.service.o.Log.Error("how a response in the background has ended was not stored", "id", b.ID(), "error", err)
 	}
 	if e != nil && run.streamed {
-		run.feed.add(b.Give(e))
+		events, _ := run.feed.size() // those of an answer that had begun too
+		run.feed.add(b.Give(e, events))
 	}
 }
