@@ -348,8 +348,10 @@ func (a *Away) Release(ctx context.Context, l *Lease) error {
 func (a *Away) finish(ctx context.Context, e entry) error {
 	l := e.lease
 	if l.local != nil && !l.local.over {
-		_ = l.memory.Settle(ctx, l.local, e.used) // it cannot fail
-		if e.release {
+		if !e.release {
+			_ = l.memory.Settle(ctx, l.local, e.used) // it cannot fail
+		} else {
+			_ = l.memory.Release(ctx, l.local) // as little
 			if l.steps == 0 {
 				return nil // the Redis has never heard of it
 			}
