@@ -267,6 +267,9 @@ func (a *Away) alone(ctx context.Context, s *Set, id string, holds Holds) (*Leas
 	away, local, own := time.Since(a.since), a.local, a.sets[s]
 	if own == nil {
 		own = a.share(s)
+		if len(a.sets) >= maxKnown { // clients choose the names of models; a share that is made again is the same one
+			clear(a.sets)
+		}
 		a.sets[s] = own
 	}
 	a.mu.Unlock()
