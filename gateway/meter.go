@@ -27,6 +27,8 @@ type Use struct {
 	Complete bool
 	// Unbilled says that the upstream has not begun to answer: it was not asked, or has refused.
 	Unbilled bool
+	// Unsent says that it is certain that the upstream has had nothing of the request.
+	Unsent bool
 	// Sent and Came are the bytes of the request, and of the text that came, for who has to estimate.
 	Sent, Came int
 	// Tools is how many tools were called.

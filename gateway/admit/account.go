@@ -19,7 +19,8 @@ type account struct {
 	reply reply
 
 	mu       sync.Mutex // guards what follows
-	asked    bool       // an upstream
+	tried    bool       // an attempt has begun
+	asked    bool       // an upstream has had something of one, or may have
 	over     bool
 	estimate estimate
 	hold     hold
@@ -72,8 +73,8 @@ func (a *account) Begin(provider, model string, why gateway.Purpose, bytes int) 
 		a.note(a.judge, a.estimate.tokens(int64(bytes)), 0)
 		return nil
 	}
-	again := a.asked
-	a.asked = true
+	again := a.tried
+	a.tried = true
 	a.current = attempt{running: true, answer: a.rows.begin(provider, model, why), input: a.estimate.input}
 	if again && a.estimate.input > 0 && bytes > 0 {
 		a.current.input = a.estimate.inputOf(int64(bytes))
@@ -188,6 +189,7 @@ func (a *account) Ended(u gateway.Use) {
 	if a.hold.wasCut && u.Status == gateway.StatusCanceled { // by the gateway, not by the client
 		u.Status = billing.StatusCut
 	}
+	a.asked = a.asked || !u.Unsent
 	if u.Unbilled {
 		a.rows.forget(of)
 		return
@@ -210,7 +212,7 @@ func (a *account) finish(replayed bool) {
 		return
 	}
 	a.over = true
-	used, asked := a.ended, a.asked || replayed
+	used, asked := a.ended, a.asked || a.current.running || replayed
 	a.mu.Unlock()
 	a.gate.o.State.remove(a)
 	a.hold.end(used, asked)

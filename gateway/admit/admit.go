@@ -157,7 +157,9 @@ func (g *Gate) acquire(ctx context.Context, a *account, set *limit.Set) (*gatewa
 			Message: fmt.Sprintf("Your budget is in US dollars, and the gateway knows no price of %s. Ask for another model.", unpriced)}
 	}
 	if err := g.seed(ctx, set); err != nil {
-		g.o.State.away(ctx, err)
+		if ctx.Err() == nil {
+			g.o.State.away(ctx, err)
+		}
 		return nil, errAway(ctx, err)
 	}
 	return a.hold.acquire(ctx, set, a.rows.ids.id, &a.rates)

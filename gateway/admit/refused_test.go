@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/callgate/callgate/gateway"
 	"github.com/callgate/callgate/gateway/admit"
@@ -88,5 +89,50 @@ func TestRefusedAgain(t *testing.T) {
 	}
 	if n := state.Running(); n != 0 {
 		t.Errorf("got %d running", n)
+	}
+}
+
+// tries asks an upstream once for each of what becomes of it.
+type tries struct {
+	inner
+	unsent []bool
+}
+
+func (u tries) Chat(ctx context.Context, _ *gateway.Request) (*gateway.Response, error) {
+	m := gateway.MeterOf(ctx)
+	for _, unsent := range u.unsent {
+		if err := m.Begin("up", "real", gateway.ForAnswer, 100); err != nil {
+			return nil, err
+		}
+		m.Ended(gateway.Use{Provider: "up", Model: "real", Purpose: gateway.ForAnswer, Unbilled: true, Unsent: unsent, Status: "upstream_error"})
+	}
+	return nil, &gateway.Error{Kind: gateway.Unavailable, Message: "away"}
+}
+
+// TestUnsentGivesBack holds that a request of which no upstream has had a byte does not count where requests are limited, and
+// that one which an upstream has refused does.
+func TestUnsentGivesBack(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		unsent []bool
+		passes bool
+	}{{[]bool{true, true}, true}, {[]bool{false}, false}, {[]bool{false, true}, false}, {[]bool{true, false}, false}} {
+		set, err := limit.NewSet("key", []limit.Limit{{Scope: limit.Scope{Of: "key", Name: "k"}, Kind: limit.Requests, Max: 1, Per: time.Hour}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		state := admit.NewState(limit.NewMemory(nil), nil)
+		defer state.Close()
+		g := admit.New(admit.Options{Inner: tries{unsent: c.unsent}, Limits: func(*gateway.Request) (*limit.Set, error) { return set, nil }, State: state})
+		for n := range 2 {
+			req, err := gateway.ParseRequest([]byte(`{"model":"m","messages":[{"role":"user","content":"hello"}]}`))
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = g.Chat(t.Context(), req)
+			if e, ok := errors.AsType[*gateway.Error](err); !ok || (e.Kind != gateway.RequestLimit) != (n == 0 || c.passes) {
+				t.Errorf("attempts unsent %v, request %d: got error %v; want to pass: %v", c.unsent, n+1, err, n == 0 || c.passes)
+			}
+		}
 	}
 }

@@ -53,19 +53,19 @@ func (g *Gate) seed(ctx context.Context, set *limit.Set) error {
 	if time.Now().Before(s.seeds.failed) {
 		return errLost
 	}
-	ctx, cancel := context.WithTimeout(ctx, pastTime)
+	own, cancel := context.WithTimeout(ctx, pastTime)
 	defer cancel()
 	flushed := false
 	err := m.Seed(set, func(l *limit.Limit, from time.Time) (int64, error) {
 		if !flushed { // rows of an earlier run may wait in its journal
-			if err := g.o.Past.Flush(ctx); err != nil {
+			if err := g.o.Past.Flush(own); err != nil {
 				return 0, err
 			}
 			flushed = true
 		}
-		return g.spent(ctx, l, from)
+		return g.spent(own, l, from)
 	})
-	if err != nil {
+	if err != nil && ctx.Err() == nil { // that a client has left says nothing of the ledger
 		s.seeds.failed = time.Now().Add(pastRest)
 	}
 	return err

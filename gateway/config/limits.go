@@ -2,6 +2,7 @@ package config
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/callgate/callgate/gateway/limit"
 )
@@ -87,13 +88,13 @@ func (c *Config) checkLimitList(r *report, at path, list []Limit) {
 			r.add(p, "%s", problem)
 			continue
 		}
-		one := l.Of(limit.Scope{Of: "key"})
+		one := l.Of(limit.Scope{Of: "key", Models: strings.Join(l.Models, ",")})
 		if err := one.Check(); err != nil {
 			r.add(p, "%s", err)
 			continue
 		}
 		for n, other := range limits {
-			if other.Kind == one.Kind && other.Window == one.Window && other.Per == one.Per && slices.Equal(list[n].Models, l.Models) {
+			if other.Counts(&one) {
 				r.add(p, "it counts the same as number %d of the list (from 0 on); leave one of them out", n)
 			}
 		}

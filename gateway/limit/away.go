@@ -267,6 +267,9 @@ func (a *Away) alone(ctx context.Context, s *Set, id string, holds Holds) (*Leas
 	away, local, own := time.Since(a.since), a.local, a.sets[s]
 	if own == nil {
 		own = a.share(s)
+		if len(a.sets) >= maxKnown { // clients choose the names of models; a share that is made again is the same one
+			clear(a.sets)
+		}
 		a.sets[s] = own
 	}
 	a.mu.Unlock()
@@ -348,8 +351,10 @@ func (a *Away) Release(ctx context.Context, l *Lease) error {
 func (a *Away) finish(ctx context.Context, e entry) error {
 	l := e.lease
 	if l.local != nil && !l.local.over {
-		_ = l.memory.Settle(ctx, l.local, e.used) // it cannot fail
-		if e.release {
+		if !e.release {
+			_ = l.memory.Settle(ctx, l.local, e.used) // it cannot fail
+		} else {
+			_ = l.memory.Release(ctx, l.local) // as little
 			if l.steps == 0 {
 				return nil // the Redis has never heard of it
 			}

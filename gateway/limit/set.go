@@ -45,13 +45,7 @@ func NewSet(group string, limits []Limit) (*Set, error) {
 		} else {
 			s.held++
 		}
-		name := l.Scope.name() + ":" + l.Kind.String()
-		if l.Kind.IsRate() {
-			name += fmt.Sprintf(":%d", l.Per.Microseconds())
-		}
-		if l.Kind.IsBudget() {
-			name += ":" + string(l.Window)
-		}
+		name := l.name()
 		if seen[name] {
 			return nil, fmt.Errorf("%s: there are two limits of %s with the same time", l.Scope, l.Kind)
 		}
@@ -59,6 +53,21 @@ func NewSet(group string, limits []Limit) (*Set, error) {
 		s.rates, s.names = append(s.rates, r), append(s.names, name)
 	}
 	return s, nil
+}
+
+// Counts reports whether two limits have the same numbers: they cannot hold for one request together.
+func (l *Limit) Counts(as *Limit) bool { return l.name() == as.name() }
+
+// name is what the numbers of a limit are kept under, without the window.
+func (l *Limit) name() string {
+	name := l.Scope.name() + ":" + l.Kind.String()
+	if l.Kind.IsRate() {
+		name += fmt.Sprintf(":%d", l.Per.Microseconds())
+	}
+	if l.Kind.IsBudget() {
+		name += ":" + string(l.Window)
+	}
+	return name
 }
 
 // name is what the numbers of a scope are kept under. The team of a key is not in it, and of the models' names neither the order: what was used

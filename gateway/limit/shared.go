@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
-	"net"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -475,10 +474,7 @@ func (s *Shared) forgotten(l *Lease) bool {
 }
 
 // sent reports whether the Redis may have heard of what has failed.
-func sent(err error) bool {
-	var op *net.OpError
-	return !errors.As(err, &op) || op.Op != "dial"
-}
+func sent(err error) bool { return !errors.Is(err, redis.ErrUnsent) }
 
 // doubt notes that nobody is sure whether the end of a lease was counted.
 func (s *Shared) doubt(l *Lease, what string, used Amount) {

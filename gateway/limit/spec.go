@@ -145,10 +145,11 @@ func (s *Spec) timeProblem(window bool) string {
 
 // same is the place of an earlier spec of a list that counts the same as that at a place; -1 for none. All are good.
 func same(list []Spec, at int) int {
-	one := list[at].Limit(Scope{})
+	one := list[at].Limit(Scope{Models: strings.Join(list[at].Models, ",")})
+	name := one.name()
 	return slices.IndexFunc(list[:at], func(s Spec) bool {
-		l := s.Limit(Scope{})
-		return l.Kind == one.Kind && l.Window == one.Window && l.Per == one.Per && slices.Equal(s.Models, list[at].Models)
+		l := s.Limit(Scope{Models: strings.Join(s.Models, ",")})
+		return l.name() == name
 	})
 }
 

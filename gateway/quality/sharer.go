@@ -124,7 +124,7 @@ func (s *Sharer) push(ctx context.Context, all bool) error {
 	var entries [][]byte
 	for _, w := range s.unsent {
 		w.Age += time.Since(w.since)
-		entries = append(entries, s.encode(w.Counts))
+		entries = append(entries, s.entries(w.Counts)...)
 	}
 	ctx, cancel := context.WithTimeout(ctx, callTime)
 	defer cancel()
@@ -135,6 +135,16 @@ func (s *Sharer) push(ctx context.Context, all bool) error {
 	s.unsent = nil
 	s.change(func(state *Shared) { state.Sent += uint64(len(entries)) })
 	return nil
+}
+
+// entries are those of counts: mostly one, and as many as it takes for none to be larger than others read.
+func (s *Sharer) entries(c Counts) [][]byte {
+	one := s.encode(c)
+	half := len(c.Places) / 2
+	if len(one) <= maxEntry || half == 0 {
+		return [][]byte{one}
+	}
+	return append(s.entries(Counts{Age: c.Age, Places: c.Places[:half], Placed: c.Placed}), s.entries(Counts{Age: c.Age, Places: c.Places[half:]})...)
 }
 
 // message is an entry: what a gateway has counted.

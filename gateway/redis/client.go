@@ -13,6 +13,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"strings"
 	"time"
 
@@ -96,7 +97,7 @@ func (c *Client) Set(ctx context.Context, key string, value []byte, ttl time.Dur
 const maxError = 200
 
 // clean makes an error one short line without the password. What it wraps is kept for
-// errors.Is where that is a context's end, or a reply that was refused.
+// errors.Is where that is a context's end, a reply that was refused, or ErrUnsent.
 func (c *Client) clean(err error) error {
 	if err == nil {
 		return nil
@@ -107,13 +108,27 @@ func (c *Client) clean(err error) error {
 	text := redact.New([]string{c.secret}).Out(err.Error())
 	text = strings.Join(strings.Fields(text), " ")
 	text = strings.ToValidUTF8(text[:min(len(text), maxError)], "")
+	short := errors.New("redis: " + strings.TrimPrefix(text, "redis: "))
 	for _, ended := range []error{context.DeadlineExceeded, context.Canceled} {
 		if errors.Is(err, ended) {
-			return fmt.Errorf("redis: %w", ended)
+			short = fmt.Errorf("redis: %w", ended)
 		}
 	}
-	return errors.New("redis: " + strings.TrimPrefix(text, "redis: "))
+	if op, ok := errors.AsType[*net.OpError](err); ok && op.Op == "dial" {
+		return unsent{short}
+	}
+	return short
 }
+
+// ErrUnsent is what errors of calls are of which the server has heard nothing for certain: there was no connection.
+var ErrUnsent = errors.New("redis: there is no connection")
+
+// unsent is an error that is ErrUnsent as well, and says the same.
+type unsent struct{ error }
+
+func (u unsent) Unwrap() error { return u.error }
+
+func (u unsent) Is(target error) bool { return target == ErrUnsent }
 
 // GetUpTo is Get for a value that may be another program's, of any size: of a longer one it
 // reads the first so many bytes. An empty value counts as none.

@@ -52,7 +52,7 @@ type Options struct {
 	Limits Limits
 	// Now is the time; nil is time.Now. For tests.
 	Now func() time.Time
-	// Log hears of what no caller is told: locks that cannot be kept fresh. nil is nowhere.
+	// Log hears of what no caller is told: locks that cannot be kept fresh, and room that cannot be made. nil is nowhere.
 	Log *slog.Logger
 }
 

@@ -109,6 +109,7 @@ func (s *stage) End(cause error, _ gateway.Sink) error {
 		}
 	}
 	u.Unbilled = !s.sent || u.Came == 0 && !u.Usage.Reported && s.refused != nil && unbilled(s.refused)
+	u.Unsent = !s.sent || u.Unbilled && s.refused != nil && s.refused.Unsent
 	s.meter.Ended(u)
 	return nil
 }

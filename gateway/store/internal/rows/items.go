@@ -124,7 +124,8 @@ func (s *Store) grow(ctx context.Context, tenant string, bytes, entries int, do 
 	if err != nil {
 		return err
 	}
-	return s.grown(ctx, bytes, entries)
+	s.grown(ctx, bytes, entries)
+	return nil
 }
 
 // DeleteItem implements store.Items.

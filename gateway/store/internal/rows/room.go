@@ -83,19 +83,25 @@ func (t *tx) remove(tenant, id string, now int64) (expired bool, err error) {
 }
 
 // slack is the share of the bound of all, 1 in so many, that a gateway writes before it looks
-// whether the store is within it.
+// whether the store is within it. One that cannot look does so with the next put.
 const slack = 64
 
-// grown notes what a put has brought, and now and then looks after the bound of all.
-func (s *Store) grown(ctx context.Context, bytes, entries int) error {
+// grown notes what a put has brought, and now and then looks after the bound of all. What was put is there however that
+// ends: an error would have it put again.
+func (s *Store) grown(ctx context.Context, bytes, entries int) {
 	b, e := s.newBytes.Add(int64(bytes)), s.newEntries.Add(int64(entries))
 	if b < s.o.Limits.Bytes/slack && e < s.o.Limits.Entries/slack {
-		return nil
+		return
 	}
 	s.newBytes.Store(0)
 	s.newEntries.Store(0)
-	_, err := s.shrink(ctx)
-	return err
+	if _, err := s.shrink(ctx); err != nil {
+		s.newBytes.Add(b)
+		s.newEntries.Add(e)
+		if ctx.Err() == nil {
+			s.o.Log.Warn("store: no room can be made for what is beyond its bound; it is tried again", "error", err)
+		}
+	}
 }
 
 // shrink takes out responses of the tenants with the most bytes until all are within the
