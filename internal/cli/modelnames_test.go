@@ -2,7 +2,6 @@ package cli
 
 import (
 	"fmt"
-	"io"
 	"net/http"
 	"strings"
 	"sync/atomic"
@@ -69,19 +68,7 @@ func TestModelsLoop(t *testing.T) {
 					w.WriteHeader(http.StatusLoopDetected)
 					return
 				}
-				out, err := http.NewRequestWithContext(r.Context(), http.MethodGet, "http://"+*addr.Load()+r.URL.Path, http.NoBody)
-				if err != nil {
-					panic(err)
-				}
-				out.Header = r.Header.Clone()
-				resp, err := http.DefaultClient.Do(out)
-				if err != nil {
-					panic(http.ErrAbortHandler)
-				}
-				defer resp.Body.Close()
-				w.Header().Set("content-type", resp.Header.Get("content-type"))
-				w.WriteHeader(resp.StatusCode)
-				io.Copy(w, resp.Body)
+				passOn(w, r, http.MethodGet, "http://"+*addr.Load()+r.URL.Path)
 			})
 			g := serve(t, fmt.Sprintf("providers: {up: {type: %s, base_url: %q, api_key: k}}\nmodels: {mine: {targets: [{provider: up}]}}\n",
 				kind, strings.TrimSuffix(back, "/v1")+path))

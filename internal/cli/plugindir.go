@@ -162,7 +162,7 @@ func (p *parsers) lack(err error) error {
 // refusals say which plugins of the directory are not loaded, and why, a line each.
 func (p *plugged) refusals() (lines []string) {
 	for _, f := range p.notLoaded() {
-		lines = append(lines, fmt.Sprintf("%s is %s: %s", plaintext.Line(f.Name), f.State, plaintext.Line(f.Reason)))
+		lines = append(lines, fmt.Sprintf("%s is %s: %s", plaintext.Line(f.Name), f.State, plaintext.Line(strings.TrimPrefix(f.Reason, "plugin "+f.Name+": "))))
 	}
 	return lines
 }

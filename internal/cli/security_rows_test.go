@@ -245,6 +245,23 @@ func securityAmounts(t *testing.T) {
 	}
 }
 
+// passOn asks at another address what an upstream was asked, and answers with what comes.
+func passOn(w http.ResponseWriter, r received, method, url string) {
+	out, err := http.NewRequestWithContext(r.Context(), method, url, strings.NewReader(r.body))
+	if err != nil {
+		panic(err)
+	}
+	out.Header = r.Header.Clone()
+	resp, err := http.DefaultClient.Do(out)
+	if err != nil {
+		panic(http.ErrAbortHandler)
+	}
+	defer resp.Body.Close()
+	w.Header().Set("content-type", resp.Header.Get("content-type"))
+	w.WriteHeader(resp.StatusCode)
+	io.Copy(w, resp.Body)
+}
+
 // securityLoop has the provider of a gateway lead back to the gateway itself.
 func securityLoop(t *testing.T) {
 	t.Parallel()
@@ -252,19 +269,7 @@ func securityLoop(t *testing.T) {
 	var asked atomic.Int64
 	back := upstream(t, func(w http.ResponseWriter, r received) {
 		asked.Add(1)
-		out, err := http.NewRequestWithContext(r.Context(), "POST", "http://"+*addr.Load()+"/v1/chat/completions", strings.NewReader(r.body))
-		if err != nil {
-			panic(err)
-		}
-		out.Header = r.Header.Clone()
-		resp, err := http.DefaultClient.Do(out)
-		if err != nil {
-			panic(http.ErrAbortHandler)
-		}
-		defer resp.Body.Close()
-		w.Header().Set("content-type", resp.Header.Get("content-type"))
-		w.WriteHeader(resp.StatusCode)
-		io.Copy(w, resp.Body)
+		passOn(w, r, http.MethodPost, "http://"+*addr.Load()+"/v1/chat/completions")
 	})
 	g := serve(t, fmt.Sprintf("{admin: {listen: \"off\"}, providers: {up: {type: openai, base_url: %q}}, models: {m: {targets: [{provider: up}]}}}", back))
 	addr.Store(&g.addr)
