@@ -77,7 +77,7 @@ type Report struct {
 	Reasoned bool           // reasoning, or the markers around it, stood in the text
 }
 
-// BrokenCall warns of a call that had begun and is none.
+// BrokenCall warns of a call that had begun and is none, or that no parser has read beside others.
 const BrokenCall = "broken_call"
 
 func (r *Report) warn(w string) {
@@ -255,15 +255,12 @@ func (c *Chain) Finish(ctx context.Context, reason abi.Reason) []abi.Event {
 		m.text.report.warn("reasoning_end_missing")
 	}
 	m.settle(true)
-	if m.sofar.unread && m.text.report.Calls > 0 { // alone it may be a text about calls
-		m.text.report.warn(BrokenCall)
-	}
 	if len(m.tail) > 0 {
 		m.markup()
 		m.text.report.warn("end_token")
 	}
 	m.text.finish()
-	if m.text.report.Calls > 0 && c.Unread() {
+	if m.text.report.Calls > 0 && (m.sofar.unread || c.Unread()) { // alone it may be a text about calls
 		m.text.report.warn(BrokenCall)
 	}
 	return m.text.out.events.events()

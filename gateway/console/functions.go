@@ -162,7 +162,7 @@ func mark(state any) badge {
 
 // meanings are what warnings say, in words.
 var meanings = map[string]string{ //nolint:gochecknoglobals // a table
-	"broken_call":             "A call that had begun turned out to be none; its text went out as content.",
+	"broken_call":             "A call that had begun turned out to be none, or none was read beside others; its text went out as content.",
 	"call_repeated":           "A call came once more behind the end of reasoning that nobody saw begin; it was made once.",
 	"call_quoted":             "Markup of a call stands in a quotation, in code or in the JSON that was asked for; it was read as text.",
 	"call_refused":            "A parser read a call that was not taken: its name is not offered, or a required argument is missing.",

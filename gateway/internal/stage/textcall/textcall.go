@@ -313,7 +313,7 @@ func (s *stage) close() {
 		for _, w := range report.Warnings {
 			s.outcome.Warn(w)
 		}
-		if s.outcome.CallSeen && c.chain.Unread() {
+		if s.outcome.CallSeen && c.chain.Unread() { // beside the upstream's own calls
 			s.outcome.Warn(chain.BrokenCall)
 		}
 		c.chain.Close()
