@@ -27,7 +27,7 @@ const (
 type process struct {
 	cmd    *exec.Cmd
 	stdin  io.WriteCloser
-	stdout io.ReadCloser
+	stdout *os.File
 	said   *tail
 	astray stray
 	read   atomic.Int64 // bytes of its output since something was last written to it
@@ -143,9 +143,28 @@ func (p *process) end() {
 			}
 		}
 		<-p.exited
+		if p.fell.Load() {
+			p.seeRest()
+		}
 		_ = p.stdout.Close()
 	})
 	<-p.exited
+}
+
+// seeRest looks at the output that nobody has read of a process that has ended: a write that failed
+// may have told of its end first.
+func (p *process) seeRest() {
+	if p.stdout.SetReadDeadline(time.Now().Add(fallTime)) != nil { // one that left the group may hold it open
+		return
+	}
+	b := make([]byte, 4<<10)
+	for left := maxFlood; left > 0; {
+		n, err := p.stdout.Read(b)
+		p.astray.see(b[:n])
+		if left -= n; err != nil {
+			return
+		}
+	}
 }
 
 func (p *process) endsWithin(limit time.Duration) bool {
@@ -166,11 +185,14 @@ func (p *process) cause(err error) string {
 	if errors.Is(err, context.DeadlineExceeded) {
 		fact = "the command runs, and does not answer"
 	}
+	ended := p.fell.Load() && p.endsWithin(fallTime)
+	if ended {
+		p.seeRest()
+	}
 	line := toolserver.Words(p.astray.String())
 	if line != "" {
 		fact = "the command wrote to its standard output what is no message of MCP, and its log may go to standard error only: " + line
 	}
-	ended := p.fell.Load() && p.endsWithin(fallTime)
 	words, how, guarded := cutEnd(p.said.String())
 	if ended && !guarded { // of a guard is known that it was killed
 		how = p.cmd.ProcessState.String()
