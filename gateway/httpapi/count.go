@@ -12,6 +12,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/callgate/callgate/gateway"
+	"github.com/callgate/callgate/gateway/observe"
 	"github.com/callgate/callgate/gateway/protocol"
 	"github.com/callgate/callgate/gateway/protocol/messages"
 )
@@ -31,31 +32,39 @@ type counter struct {
 }
 
 // answer is POST /v1/messages/count_tokens. An upstream that counts itself is asked; the count of
-// all others is our own estimate.
+// all others is our own estimate, and a warning says so.
 func (n *counter) answer(c echo.Context, body []byte, from protocol.Client) error {
 	answer, err := messages.CountTokens(body, from)
 	if err != nil {
 		return err
 	}
-	exact, err := n.ask(c, body, from)
+	exact, summary, err := n.ask(c, body, from)
 	if err != nil {
 		return err
 	}
 	if exact != nil {
 		answer = exact
+	} else {
+		summary.Warn("tokens_estimated")
+	}
+	recordOf(c).summary = summary
+	if summary.Provider != "" {
+		observe.Headers(c.Response().Header(), summary, true)
+	} else {
+		observe.Facts(c.Response().Header(), summary)
 	}
 	return c.JSONBlob(http.StatusOK, answer)
 }
 
-// ask is the upstream's own count, nil where there is none. The error is one that says of the client's request that
-// it would not be answered either: nobody is asked, or may be.
-func (n *counter) ask(c echo.Context, body []byte, from protocol.Client) ([]byte, error) {
+// ask is the upstream's own count, nil where there is none, and what was done for it. The error is one that says of
+// the client's request that it would not be answered either: nobody is asked, or may be.
+func (n *counter) ask(c echo.Context, body []byte, from protocol.Client) ([]byte, *gateway.Summary, error) {
 	req, err := from.Limits.Parse(body, from.Room)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if err := n.access.enter(c, req); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	req.Wishes.MaxRetries = new(int)
 	relay := &gateway.Relay{Method: http.MethodPost, Path: gateway.CountPath, Header: req.From.Header}
@@ -69,10 +78,13 @@ func (n *counter) ask(c echo.Context, body []byte, from protocol.Client) ([]byte
 	defer cancel()
 	resp, err := n.gateway.Relay(ctx, req, relay, false)
 	if unasked(err) {
-		return nil, err
+		return nil, nil, err
 	}
 	if err != nil {
-		return nil, nil
+		if e := gateway.AsError(err); e.Summary != nil {
+			return nil, e.Summary, nil
+		}
+		return nil, &gateway.Summary{}, nil
 	}
 	defer resp.Close()
 	var answer []byte
@@ -89,10 +101,9 @@ func (n *counter) ask(c echo.Context, body []byte, from protocol.Client) ([]byte
 		Tokens *int `json:"input_tokens"`
 	}
 	if resp.Status != http.StatusOK || json.Unmarshal(answer, &count) != nil || count.Tokens == nil {
-		return nil, nil
+		return nil, resp.Summary, nil
 	}
-	recordOf(c).summary = resp.Summary
-	return answer, nil
+	return answer, resp.Summary, nil
 }
 
 // unasked reports whether an error is that a request goes nowhere: to no model that there is, or that the

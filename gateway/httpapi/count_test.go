@@ -36,6 +36,9 @@ func TestCountTraceEnds(t *testing.T) {
 	if w.Code != http.StatusOK || !strings.Contains(w.Body.String(), `"input_tokens"`) {
 		t.Errorf("got %d %s, want an estimate", w.Code, w.Body)
 	}
+	if got := w.Header().Get("x-callgate-warnings"); got != "tokens_estimated" {
+		t.Errorf("got the warnings %q, want it said that this is an estimate", got)
+	}
 	if begun != 1 || ended != 1 {
 		t.Errorf("got %d spans begun and %d ended, want one", begun, ended)
 	}

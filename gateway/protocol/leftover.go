@@ -3,6 +3,7 @@ package protocol
 import (
 	"slices"
 
+	"github.com/callgate/callgate/gateway"
 	"github.com/callgate/callgate/gateway/wire"
 )
 
@@ -35,7 +36,18 @@ func (n Names) Leftover(object []byte, neutral map[string]string, f func(name st
 }
 
 // DroppedMembers are the warnings of members of a chat completion's message for which other protocols have no place.
-var DroppedMembers = map[string]string{"audio": "audio_dropped", "images": "image_dropped"}
+var DroppedMembers = map[string]string{"audio": "audio_dropped", "images": "image_dropped", "executed_tools": "executed_tools_dropped"}
+
+// maxPart is how much of the type of a part is named.
+const maxPart = 40
+
+// WarnOfPart says that a part of a chat completion's content has no place in another protocol: one that is
+// neither a text nor a thought, such as a reference of Mistral's.
+func WarnOfPart(s *gateway.Summary, kind string) {
+	if kind != "text" {
+		s.Warn("part_dropped:" + gateway.ExcerptOf(kind, maxPart))
+	}
+}
 
 // IsHollow reports whether a value of JSON says nothing: null, false, and what is empty.
 func IsHollow(v []byte) bool {

@@ -558,6 +558,12 @@ func TestCountTokensForwarded(t *testing.T) {
 			if err := json.Unmarshal([]byte(r.body), &got); err != nil || r.status != 200 || (got.Tokens == 4711) != c.exact || got.Tokens < 5 {
 				t.Errorf("got status %d and %s, want the upstream's count: %v", r.status, r.body, c.exact)
 			}
+			if said := strings.Contains(r.header.Get("x-callgate-warnings"), "tokens_estimated"); said == c.exact {
+				t.Errorf("got the warnings %q of the count %s", r.header.Get("x-callgate-warnings"), r.body)
+			}
+			if c.exact && r.header.Get("x-callgate-provider") != "up" {
+				t.Errorf("got no word of who has counted: %v", r.header)
+			}
 			if name == "counts" {
 				if got, want := <-asked, "/v1/messages/count_tokens sk-up "+fmt.Sprintf(request, "claude-x"); got != want {
 					t.Errorf("the upstream got %s, want %s", got, want)

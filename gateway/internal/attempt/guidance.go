@@ -50,9 +50,9 @@ func (g *guidance) policies(model string, refusing *pins) []gateway.RequestPolic
 }
 
 // instead is the failure for the client in the place of what an upstream has against the demand,
-// which would tell it nothing; nil if the upstream's own may stand.
-func (g *guidance) instead(e *gateway.Error) *gateway.Error {
-	if g.latest != nil && (e.Kind == gateway.Rejected || e.Kind == gateway.ToolsLost || e.Kind == gateway.Unusable) {
+// which would tell it nothing; nil if the upstream's own may stand, as that of a model which was told nothing may.
+func (g *guidance) instead(e *gateway.Error, model string) *gateway.Error {
+	if g.latest != nil && model == g.model && (e.Kind == gateway.Rejected || e.Kind == gateway.ToolsLost || e.Kind == gateway.Unusable) {
 		return g.latest.Else
 	}
 	return nil

@@ -68,16 +68,16 @@ func (f *failures) left(e *gateway.Error) {
 	}
 }
 
-// telling is the failure that tells the client the most, if e is the latest of them. g is what the
-// model was told.
-func (f *failures) telling(e *gateway.Error, g *guidance) *gateway.Error {
+// telling is the failure that tells the client the most, if e is the latest of them, of a
+// model. g is what a model was told.
+func (f *failures) telling(e *gateway.Error, model string, g *guidance) *gateway.Error {
 	switch {
 	case f.quality != nil && e.Kind != gateway.Canceled: // what the others had against the request tells less
 		return f.quality
 	case e.Kind == gateway.CircuitOpen:
 		e = f.last
 	}
-	if other := g.instead(e); other != nil {
+	if other := g.instead(e, model); other != nil {
 		return other
 	}
 	return e

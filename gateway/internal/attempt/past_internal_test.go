@@ -14,7 +14,7 @@ func TestFailures(t *testing.T) {
 		return &gateway.Error{Kind: gateway.CircuitOpen, RetryAfter: after}
 	}
 	late, soon, canceled, bad, instead := open(time.Minute), open(time.Second), &gateway.Error{Kind: gateway.Canceled}, &gateway.Error{Kind: gateway.BadCall}, &gateway.Error{Kind: gateway.Ghost}
-	demand := guidance{latest: &gateway.Redo{Else: instead}}
+	demand, another := guidance{model: "m", latest: &gateway.Redo{Else: instead}}, guidance{model: "other", latest: &gateway.Redo{Else: instead}}
 	for _, tt := range []struct {
 		name     string
 		list     []*gateway.Error
@@ -28,6 +28,7 @@ func TestFailures(t *testing.T) {
 		{"one that another target was asked behind", []*gateway.Error{bad, refused}, bad, guidance{}, bad},
 		{"the client has left", []*gateway.Error{bad, canceled}, bad, guidance{}, canceled},
 		{"a demand was refused", []*gateway.Error{refused}, nil, demand, instead},
+		{"another model was told", []*gateway.Error{refused}, nil, another, refused},
 		{"what is not about the demand", []*gateway.Error{limited}, nil, demand, limited},
 	} {
 		var f failures
@@ -38,7 +39,7 @@ func TestFailures(t *testing.T) {
 			f.left(tt.left)
 			f.left(limited) // the first stays
 		}
-		if got := f.telling(tt.list[len(tt.list)-1], &tt.guidance); got != tt.want {
+		if got := f.telling(tt.list[len(tt.list)-1], "m", &tt.guidance); got != tt.want {
 			t.Errorf("%s: got %v, want %v", tt.name, got, tt.want)
 		}
 	}

@@ -157,7 +157,7 @@ func (r *run) leave(e *gateway.Error) {
 // failed is the error for the client when nothing more is tried.
 func (r *run) failed(e *gateway.Error) error {
 	r.engine.charge(r.targets, nil)
-	out := *r.failures.telling(e, &r.guidance)
+	out := *r.failures.telling(e, r.current.model, &r.guidance)
 	out.Summary = r.summaryOf(&out)
 	if out.Kind == gateway.RateLimited { // the earliest that something may have changed
 		out.RetryAfter = r.targets.soonest(out.RetryAfter, r.current)

@@ -166,7 +166,11 @@ func (r *reading) content(v value) error {
 			}
 			return elements(thought, func(_ int, v value) error { return r.blocks.thought(find(v, "text")) })
 		}
-		return r.blocks.text(find(part, "text"))
+		text := find(part, "text")
+		if text == nil {
+			protocol.WarnOfPart(r.summary, wire.Unquote(find(part, "type")))
+		}
+		return r.blocks.text(text)
 	})
 }
 

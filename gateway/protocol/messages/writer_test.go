@@ -280,6 +280,8 @@ func TestWriterSaysWhatItLeavesOut(t *testing.T) {
 		"none":            {delta(`{"content":"x","annotations":[]}`), ""},
 		"a second choice": {second, "choice_dropped"},
 		"audio":           {delta(`{"content":"x","audio":{"id":"audio_1","transcript":"x"}}`), "audio_dropped"},
+		"tools that ran":  {delta(`{"content":"x","executed_tools":[{"index":0,"type":"search"}]}`), "executed_tools_dropped"},
+		"a part":          {delta(`{"content":[{"type":"text","text":"x"},{"type":"reference","reference_ids":[1]},{"type":"text"}]}`), "part_dropped:reference"},
 		"no audio":        {delta(`{"content":"x","audio":null}`), ""},
 		"a picture":       {delta(`{"images":[{"type":"image_url","image_url":{"url":"data:,"}}]}`), "image_dropped"},
 	} {

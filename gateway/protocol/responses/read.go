@@ -314,6 +314,8 @@ func (r *reader) readThought(thought []byte) {
 func (r *reader) sayText(kind itemKind, part object) {
 	if text := part.get("text"); isString(text) {
 		r.machine.say(kind, textPartKind, clean(inner(text)), nil)
+	} else {
+		protocol.WarnOfPart(r.machine.summary, wire.Unquote(part.get("type")))
 	}
 }
 

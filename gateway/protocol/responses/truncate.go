@@ -60,6 +60,10 @@ func truncated(items [][]byte, share float64) (kept [][]byte) {
 			open[id] = true
 		case "function_call_output", "custom_tool_call_output":
 			delete(open, id)
+		case mcpRequest:
+			open[wire.Unquote(object(item).get("id"))] = true
+		case mcpResponse:
+			delete(open, wire.Unquote(object(item).get("approval_request_id")))
 		}
 		if !isInstruction(item) {
 			dropped += sizes[i]

@@ -44,3 +44,18 @@ func TestTruncation(t *testing.T) {
 		}
 	}
 }
+
+// TestTruncationKeepsApprovals has a request for the client's word go together with the word.
+func TestTruncationKeepsApprovals(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("word ", 400)
+	r := parse(t, `{"model":"m","truncation":"auto","input":[{"role":"user","content":"turn 0 `+long+`"},`+
+		`{"type":"mcp_approval_request","id":"mcpr_1","server_label":"s","name":"f","arguments":"{}"},{"role":"user","content":"turn 1"},`+
+		`{"type":"mcp_approval_response","approval_request_id":"mcpr_1","approve":false},{"role":"user","content":"turn 2"}]}`)
+	if !r.Shorten(t.Context(), &gateway.Error{Code: gateway.CodeOverflow}) {
+		t.Fatal("nothing was left out")
+	}
+	if body := string(r.Chat()); !strings.Contains(body, "turn 2") || strings.Contains(body, "turn 1") {
+		t.Errorf("got %s, want neither the request, of the oldest turn, nor the word", body)
+	}
+}
