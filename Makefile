@@ -155,7 +155,7 @@ golden: $(WASM) ## rewrite the golden files with what the code gives now; look a
 		./gateway/internal/hint ./gateway/internal/prompted ./providers/anthropic ./providers/demo -update
 	@for p in $$(grep -rl sdktest.Golden --include=*_test.go wasm-parsers sdk/examples | xargs -n1 dirname | sort -u); do go test -run Golden ./$$p -args -update || exit 1; done
 	go test ./sdk/examples -run Texts/go -args -update
-	go test ./internal/cli -run 'Readme|TestSettingsPage|TestSimulateGolden|TestPrefixAdmin' -update
+	go test ./internal/cli -run 'Readme|TestSettingsPage|TestGlossaryPage|TestSimulateGolden|TestPrefixAdmin' -update
 	cd conformance && go test -update && go test ./plainproxy -update
 
 clean: ## remove what was built

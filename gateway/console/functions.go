@@ -8,6 +8,7 @@ import (
 	"unicode"
 
 	"github.com/callgate/callgate/gateway/breaker"
+	"github.com/callgate/callgate/gateway/glossary"
 	"github.com/callgate/callgate/gateway/history"
 )
 
@@ -25,7 +26,6 @@ func functions(now func() time.Time) template.FuncMap {
 		"inline":   inline,
 		"state":    mark,
 		"join":     strings.Join,
-		"meaning":  meaning,
 		"add":      func(a, b int) int { return a + b },
 		"selected": func(a, b string) bool { return a == b },
 		"number":   counted,
@@ -37,10 +37,10 @@ func functions(now func() time.Time) template.FuncMap {
 		"uncleanTable": func(caption, note string, rows []requestRow) any {
 			return map[string]any{"Caption": caption, "Note": note, "Rows": rows}
 		},
-		"repaired": func(kind string) string { return repaired[kind] },
-		"faulty":   func(class string) string { return faulty[class] },
-		"sign":     func(signal string) string { return signs[signal] },
-		"says":     saysOfWarning,
+		"repaired": glossary.Repair,
+		"faulty":   glossary.Fault,
+		"sign":     glossary.Signal,
+		"says":     glossary.Warning,
 		"bar":      func(part float64) template.HTML { return bar(uint64(min(max(part, 0), 1)*1000), 1000) },
 		"of":       func(c history.Counts, name string) uint64 { return c[countsByName[name]] },
 		"lowest":   func(l Level) string { return map[Level]string{Good: "good", Fair: "warn", Bad: "bad"}[l] },
@@ -158,30 +158,4 @@ func mark(state any) badge {
 		return map[Level]badge{Good: {"good", "✓", word}, Fair: {"warn", "!", word}, Bad: {"bad", "✕", word}}[s.Level]
 	}
 	return badge{"", "", fmt.Sprint(state)}
-}
-
-// meanings are what warnings say, in words.
-var meanings = map[string]string{ //nolint:gochecknoglobals // a table
-	"broken_call":             "A call that had begun turned out to be none, or none was read beside others; its text went out as content.",
-	"call_repeated":           "A call came once more behind the end of reasoning that nobody saw begin; it was made once.",
-	"call_quoted":             "Markup of a call stands in a quotation, in code or in the JSON that was asked for; it was read as text.",
-	"call_refused":            "A parser read a call that was not taken: its name is not offered, or a required argument is missing.",
-	"call_without_tools":      "The text calls, but the request offers no tools.",
-	"end_token":               "A token that ends the output was dropped.",
-	"invented_turn":           "The model went on with a message of somebody else; what looks like a call behind that is text.",
-	"missing_arguments":       "A call was taken that lacks a required argument.",
-	"parse_budget":            "So much of the text looked like calls and was none that some of it was not read: a call there stays text.",
-	"reasoning_end_missing":   "The reasoning never ended.",
-	"reasoning_end_stray":     "An end of reasoning came where none was open; it was dropped.",
-	"reasoning_start_missing": "The reasoning had no beginning: all text before its end was taken for it.",
-	"stray_markup":            "Markup that marks nothing was left out: an end that comes twice, an empty block of code around a call.",
-	"truncated_call":          "The output ended inside a call, which was dropped.",
-}
-
-// meaning is what a warning says, or "".
-func meaning(warning string) string {
-	if rest, ok := strings.CutPrefix(warning, "plugin:"); ok {
-		return "A parser failed (" + rest + "), and others read on."
-	}
-	return meanings[warning]
 }

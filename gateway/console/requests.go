@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/callgate/callgate/gateway/glossary"
 	"github.com/callgate/callgate/gateway/history"
 )
 
@@ -166,14 +167,14 @@ func (c *Console) request(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	d := requestData{requestRow: requestRow{e, requestLink(e), badges(e)}, Means: failures[e.Code]}
+	d := requestData{requestRow: requestRow{e, requestLink(e), badges(e)}, Means: glossary.Code(e.Code)}
 	var at, sum time.Duration
 	for _, a := range e.Attempts {
 		sum += a.Wait + a.Took
 	}
 	sum = max(sum, e.Took)
 	for i, a := range e.Attempts {
-		row := stepRow{Attempt: a, Number: i + 1, Why: say(reasons, a.Reason), State: State{Bad, a.Outcome}, Means: failures[a.Outcome],
+		row := stepRow{Attempt: a, Number: i + 1, Why: say(reasons, a.Reason), State: State{Bad, a.Outcome}, Means: glossary.Code(a.Outcome),
 			Lane: lane(at, a.Wait, a.Took, sum, a.Outcome == "ok")}
 		if a.Outcome == "ok" {
 			row.State = State{Good, "answered"}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/callgate/callgate/gateway/breaker"
+	"github.com/callgate/callgate/gateway/glossary"
 	"github.com/callgate/callgate/gateway/history"
 )
 
@@ -104,7 +105,7 @@ func (c *Console) story(w http.ResponseWriter, r *http.Request) error {
 	d.Tokens = tokens{report.Total.Counts[history.Input], report.Total.Counts[history.Cached], report.Total.Counts[history.Output]}
 	d.Targets = targetRows(report, c.o.Breakers())
 	for _, k := range report.Of(history.Failure) {
-		d.Failures = append(d.Failures, kindRow{Name: k.Name, Words: failures[k.Name], Count: k.Count})
+		d.Failures = append(d.Failures, kindRow{Name: k.Name, Words: glossary.Code(k.Name), Count: k.Count})
 	}
 	last := c.o.History.Last()
 	d.Unclean = len(last)
@@ -170,7 +171,7 @@ func repairs(r *history.Report) (rows []kindRow) {
 		most = max(most, k.Count)
 	}
 	for _, k := range list {
-		rows = append(rows, kindRow{k.Name, say(repaired, k.Name), k.Count, bar(k.Count, most)})
+		rows = append(rows, kindRow{k.Name, cmp.Or(glossary.Repair(k.Name), k.Name), k.Count, bar(k.Count, most)})
 	}
 	return rows
 }

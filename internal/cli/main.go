@@ -57,6 +57,7 @@ type cli struct {
 	Check       checkCmd       `cmd:"" help:"Check a configuration and print it with all defaults."`
 	Plugin      pluginCmd      `cmd:"" help:"List and inspect parser plugins."`
 	Doctor      doctorCmd      `cmd:"" help:"Find out what a server is and what to write for it, or check that everything a configuration names is there."`
+	Explain     explainCmd     `cmd:"" help:"Say what a name means that stands in a header, a metric or the log."`
 	Ready       readyCmd       `cmd:"" help:"Ask a gateway whether it is ready, for health checks."`
 	Tools       toolsCmd       `cmd:"" help:"List, call and pin the tools that the gateway runs (tool_servers)."`
 	Key         keyCmd         `cmd:"" help:"Create and manage clients' keys: for the configuration, or at a running gateway."`

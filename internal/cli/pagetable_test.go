@@ -25,6 +25,7 @@ import (
 // elsewhere are pages, and chapters of pages, whose commands another test runs, or checks, all of them.
 var elsewhere = []otherTest{
 	{"clients.md", "One by one", "TestPages, TestAgents and TestApps of internal/e2e/clients play it"},
+	{"glossary.md", "", "TestGlossaryPage compares it with what callgate explain --reference prints"},
 	{"settings.md", "", "TestSettingsPage compares it with what callgate check --reference prints"},
 }
 
