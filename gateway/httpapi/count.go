@@ -72,6 +72,7 @@ func (n *counter) ask(c echo.Context, body []byte, from protocol.Client) ([]byte
 		named := req.With(model, nil).Join()
 		return io.NopCloser(bytes.NewReader(named)), int64(len(named)), nil
 	}
+	recordOf(c).endpoint = gateway.CountPath
 	ctx, done := n.observer.begin(c)
 	defer func() { done(req.Routing.Route) }()
 	ctx, cancel := context.WithTimeout(ctx, countTime)

@@ -23,8 +23,10 @@ func (countless) Relay(context.Context, *gateway.Request, *gateway.Relay, bool) 
 func TestCountTraceEnds(t *testing.T) {
 	t.Parallel()
 	begun, ended := 0, 0
-	s, err := httpapi.New(httpapi.Config{Gateway: countless{}, Trace: func(ctx context.Context, _ http.Header, _, _ string) (context.Context, func(gateway.Record)) {
-		begun++
+	s, err := httpapi.New(httpapi.Config{Gateway: countless{}, Trace: func(ctx context.Context, _ http.Header, _, protocol string) (context.Context, func(gateway.Record)) {
+		if begun++; protocol != "messages/count_tokens" {
+			t.Errorf("got a span of %q", protocol)
+		}
 		return ctx, func(gateway.Record) { ended++ }
 	}})
 	if err != nil {

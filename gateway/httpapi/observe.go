@@ -31,6 +31,7 @@ type record struct {
 	summary   *gateway.Summary
 	err       *gateway.Error
 	form      *protocol.Form     // of the protocol that the path is of
+	endpoint  string             // what is asked for, where the protocol's name does not say it
 	asks      bool               // it is a request for an answer
 	writer    protocol.Writer    // of an answer that has begun
 	key       string             // that was refused
@@ -40,6 +41,9 @@ type record struct {
 
 	endTrace func(gateway.Record) // nil: no trace was begun
 }
+
+// protocol is the one that the client speaks, or the endpoint.
+func (rec *record) protocol() string { return cmp.Or(rec.endpoint, rec.form.Name) }
 
 // observed is the context of a request. It has the record beside it: Echo's own store of values is a
 // map, made for each request, behind a lock.
@@ -157,7 +161,7 @@ func (w *observer) begin(c echo.Context) (ctx context.Context, done func(route s
 	rec := recordOf(c)
 	ctx = c.Request().Context()
 	if w.trace != nil {
-		ctx, rec.endTrace = w.trace(ctx, c.Request().Header, c.Request().Method+" "+c.Path(), rec.form.Name) // not what a client has written into the path
+		ctx, rec.endTrace = w.trace(ctx, c.Request().Header, c.Request().Method+" "+c.Path(), rec.protocol()) // not what a client has written into the path
 	}
 	ctx = content.With(ctx, rec.recording)
 	if w.metrics != nil {
@@ -177,7 +181,7 @@ func (w *observer) ended(c echo.Context, rec *record, took time.Duration) {
 	if !rec.asks && rec.endTrace == nil {
 		return
 	}
-	r := gateway.Record{ID: rec.id, Route: rec.route, Status: c.Response().Status, Protocol: rec.form.Name, Stream: rec.stream, Took: took, Summary: rec.summary, Tenant: tenantOf(c), Recording: rec.recording}
+	r := gateway.Record{ID: rec.id, Route: rec.route, Status: c.Response().Status, Protocol: rec.protocol(), Stream: rec.stream, Took: took, Summary: rec.summary, Tenant: tenantOf(c), Recording: rec.recording}
 	if rec.err != nil {
 		r.Code, r.Kind = rec.err.CodeOrDefault(), rec.err.Kind
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -49,21 +50,30 @@ func (c *explainCmd) Run(e *env) error {
 	return errors.Join(unknown...)
 }
 
-// namesIn are the names in what somebody has copied: of headers in whole, or of the comment that ends a stream.
+// listed is how a stream's last comment and a line of the log name what they list.
+var listed = regexp.MustCompile(`^"?(?:faults|repairs|warnings|code)"?[=:]"?(.+?)"?$`)
+
+// namesIn are the names in what somebody has copied: names, a header in whole, or a line of the log or the comment
+// that ends a stream, of which what has no names of ours is left out.
 func namesIn(args []string) (names []string) {
-	for _, word := range strings.FieldsFunc(strings.Join(args, " "), func(r rune) bool { return r == ' ' || r == ',' || r == ';' }) {
-		lower := strings.ToLower(word)
-		if word == ":" || lower == "callgate" || strings.HasPrefix(lower, "x-callgate-") {
-			continue
+	words := strings.FieldsFunc(strings.Join(args, " "), func(r rune) bool { return r == ' ' || r == ';' })
+	var lists []string
+	for _, word := range words {
+		if m := listed.FindStringSubmatch(strings.TrimRight(word, ",")); m != nil {
+			lists = append(lists, m[1])
 		}
-		if name, rest, found := strings.Cut(word, "="); found {
-			switch name {
-			case "faults", "repairs", "warnings", "code": // of the comment, or of a line of the log
-				word = rest
+	}
+	if len(lists) == 0 {
+		lists = words
+	}
+	for _, list := range lists {
+		for name := range strings.SplitSeq(list, ",") {
+			if strings.HasPrefix(strings.ToLower(name), "x-callgate-") {
+				continue
 			}
-		}
-		if word, _, _ = strings.Cut(word, "="); word != "" && !slices.Contains(names, word) {
-			names = append(names, word)
+			if name, _, _ = strings.Cut(name, "="); name != "" && !slices.Contains(names, name) {
+				names = append(names, name)
+			}
 		}
 	}
 	return names

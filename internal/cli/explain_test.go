@@ -38,7 +38,7 @@ func TestExplain(t *testing.T) {
 	}{
 		{[]string{"cooling:openai"}, exitOK, []string{"warning cooling:openai: A target was put behind others"}},
 		{[]string{"X-Callgate-Repairs: args_json=1,name=2"}, exitOK, []string{"repair args_json: Arguments that were not quite JSON", "repair name: A tool's name, misspelled"}},
-		{[]string{": callgate repairs=args_json=1; warnings=broken_call"}, exitOK, []string{"repair args_json:", "warning broken_call:"}},
+		{[]string{": callgate mode=repair calls=1/1 parser=hermes repairs=args_json=1,name=2 warnings=broken_call"}, exitOK, []string{"repair args_json: Arguments that were not quite JSON\nrepair name: A tool's name, misspelled\nwarning broken_call:"}},
 		{[]string{"circuit_open"}, exitOK, []string{"warning circuit_open: A target was left out", "code circuit_open: All upstreams"}},
 		{[]string{"plugin:hermes:time_limit"}, exitOK, []string{"A parser failed (hermes:time_limit), and others read on."}},
 		{[]string{"coolling"}, exitFailed, []string{`Did you mean "cooling"?`}},
@@ -76,16 +76,26 @@ func TestCodesExplained(t *testing.T) {
 	}
 }
 
+// endComment is what ends a stream in which something was done.
+var endComment = regexp.MustCompile(`(?m)^: callgate .*$`)
+
 // checkNames holds that what an answer says was found, repaired and left out has words. Each answer of a gateway
 // that tests ask passes here.
-func checkNames(t testing.TB, h http.Header) {
+func checkNames(t testing.TB, h http.Header, body string) {
 	t.Helper()
-	for name, words := range map[string]func(string) string{"X-Callgate-Faults": glossary.Fault, "X-Callgate-Repairs": glossary.Repair, "X-Callgate-Warnings": glossary.Warning} {
-		for _, value := range h.Values(name) {
-			for said := range strings.SplitSeq(value, ",") {
+	for name, words := range map[string]func(string) string{"faults": glossary.Fault, "repairs": glossary.Repair, "warnings": glossary.Warning} {
+		lists := h.Values("x-callgate-" + name)
+		for _, line := range endComment.FindAllString(body, -1) {
+			if _, list, found := strings.Cut(line, " "+name+"="); found {
+				list, _, _ = strings.Cut(list, " ")
+				lists = append(lists, list)
+			}
+		}
+		for _, list := range lists {
+			for said := range strings.SplitSeq(list, ",") {
 				said, _, _ = strings.Cut(said, "=")
 				if !strings.HasSuffix(said, "...") && words(said) == "" { // which cuts a long header
-					t.Errorf("%s: %q has no words in gateway/glossary", name, said)
+					t.Errorf("%q of the %s has no words in gateway/glossary", said, name)
 				}
 			}
 		}

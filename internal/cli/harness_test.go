@@ -142,7 +142,7 @@ func (g *gate) do(r *http.Request) result {
 	}
 	defer resp.Body.Close()
 	body, err := io.ReadAll(resp.Body)
-	checkNames(g.t, resp.Header)
+	checkNames(g.t, resp.Header, string(body))
 	return result{resp.StatusCode, resp.Header, string(body), err}
 }
 
