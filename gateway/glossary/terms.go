@@ -78,6 +78,8 @@ var Faults = []Term{ //nolint:gochecknoglobals // a table
 	{"text_call", "", "The call was written as text."},
 	{"vendor_malformed", "", "The upstream itself said that the call was malformed."},
 	{"doubtful_call", "", "The call can hardly be meant."},
+	{"unresolved_reference", "", "An argument refers to an earlier result that is not there."},
+	{"ambiguous_reference", "", "An argument refers to what more than one earlier result has."},
 	{"answer_json", "", "The answer was to be JSON and was not."},
 	{"answer_schema", "", "The answer does not fit the schema that was asked for."},
 }
@@ -87,6 +89,7 @@ var Repairs = []Term{ //nolint:gochecknoglobals // a table
 	{"args_json", "", "Arguments that were not quite JSON"},
 	{"args_types", "", "Values of the wrong type, such as \"3\" for 3"},
 	{"args_encoding", "", "Arguments wrapped in a JSON string"},
+	{"args_string", "", "Arguments wrapped in a JSON string, of a call that was written as text"},
 	{"args_object", "", "An object where a string belongs"},
 	{"calls_object", "", "An object where a list of calls belongs"},
 	{"args_empty", "", "Empty arguments"},
@@ -100,6 +103,7 @@ var Repairs = []Term{ //nolint:gochecknoglobals // a table
 	{"finish_reason", "", "A wrong word for the end of an answer"},
 	{"stream", "", "A whole answer where a stream was asked for"},
 	{"reference", "", "References to earlier results"},
+	{"stray_markup", "", "Markup that marks nothing, beside a call that was written as text"},
 	{"reasoning_field", "", "Reasoning in an unusual member"},
 	{"reasoning_text", "", "Reasoning written as text"},
 	{"answer_json", "", "Answers that were not quite JSON"},
@@ -114,7 +118,8 @@ var Repairs = []Term{ //nolint:gochecknoglobals // a table
 	{"history_orphan", "", "Earlier results that belong to no call"},
 	{"history_id", "", "Earlier calls whose id the upstream would refuse"},
 	{"prompted", "", "Tools shown in the prompt, for an upstream that takes none"},
-	{"response_format", "", "The schema shown in the prompt, for an upstream that takes none"},
+	{"prompted_format", "", "The schema shown in the prompt, for an upstream that takes none"},
+	{"date_context", "", "Prompts that were told the date"},
 	{"cache_hint", "", "Prompts that the upstream was told what to keep of"},
 	{"tool_loop", "", "Conversations that called tools without an end, and were asked for an answer"},
 }
@@ -175,6 +180,7 @@ var Warnings = []Term{ //nolint:gochecknoglobals // a table
 	{"fallback_on", "CODE", "Another target was asked because of what this one has answered."},
 	{"other_model", "PROVIDER", "A target was left out, since its model is another one: its vectors would mean nothing beside the others."},
 	{"usage_not_asked", "", "The upstream does not take stream_options, and was not asked for the usage of the stream."},
+	{"encrypted_reasoning_not_asked", "", "The model has no reasoning that can be kept, and was not asked for it."},
 	{"done_missing", "", "The stream ended without its end mark."},
 
 	// Prompt caches.

@@ -122,8 +122,8 @@ func glossaryPage(w io.Writer) error {
 	b := bufio.NewWriter(w)
 	fmt.Fprint(b, "<!-- callgate explain --reference prints this page; make golden writes it anew -->\n\n# Glossary\n\n"+
 		"What the names mean that the gateway gives to what it found, changed and could not do, in headers,\n"+
-		"metrics, the log and on the operator's page. `callgate explain NAME` says it too, of a whole header\n"+
-		"as well. Plugins may give names of their own.\n")
+		"metrics, the log and on the operator's page. `callgate explain cooling:openai` says it too, of\n"+
+		"a whole header as well. Plugins may give names of their own.\n")
 	for _, c := range chapters {
 		fmt.Fprintf(b, "\n## %s\n\n%s\n\n| name | what it says |\n|---|---|\n", c.title, c.says)
 		for i := range c.terms {
