@@ -170,6 +170,18 @@ type skipper struct {
 func (s *skipper) to(a *automaton, text []byte, i int) int {
 	const short = 64
 	if len(text) <= short || len(a.first) > len(s.next) {
+		const some = 8 // bytes at a time, of which mostly none begins anything
+		for ; i+some < len(text); i += some {
+			b := text[i : i+some+1]
+			if !a.begins[b[0]] && !a.begins[b[1]] && !a.begins[b[2]] && !a.begins[b[3]] && !a.begins[b[4]] && !a.begins[b[5]] && !a.begins[b[6]] && !a.begins[b[7]] {
+				continue
+			}
+			for k := range some {
+				if a.begins[b[k]] && a.begin(b[k], b[k+1]) {
+					return i + k
+				}
+			}
+		}
 		rest := text[i:]
 		for k, b := range rest {
 			if a.begins[b] && (k+1 == len(rest) || a.begin(b, rest[k+1])) {
