@@ -49,6 +49,9 @@ func (p *Provider) fits(req *gateway.Request) bool {
 // thoughtMembers are where a message keeps its reasoning, in forms that are not OpenAI's.
 var thoughtMembers = []string{"reasoning_content", "reasoning_details", "thinking_blocks"}
 
+// signatureMember is where a call keeps what Google's servers have signed of the thoughts behind it.
+const signatureMember = "extra_content"
+
 // fit says which members of a request the upstream would refuse, if they are there, what is to be
 // changed of others, and which of the messages' reasoning goes with that.
 func (p *Provider) fit(body []byte, model string) (gone []string, edits []wire.Edit, thoughts []string) {
@@ -64,15 +67,20 @@ func (p *Provider) fit(body []byte, model string) (gone []string, edits []wire.E
 			}
 		case string(key) == "messages":
 			wire.Elements(body, v.Start, func(_ int, m wire.Span) bool {
-				dropped := wire.Remove(m.Of(body), thoughtMembers...)
-				if len(dropped) == 0 {
-					return true
-				}
-				edits = append(edits, wire.Shifted(dropped, m.Start)...)
-				for _, name := range thoughtMembers {
-					if !slices.Contains(thoughts, name) && len(wire.Remove(m.Of(body), name)) > 0 {
-						thoughts = append(thoughts, name)
+				drop := func(at wire.Span, place string, members ...string) {
+					for _, name := range members {
+						if len(wire.Remove(at.Of(body), name)) > 0 && !slices.Contains(thoughts, place+name) {
+							thoughts = append(thoughts, place+name)
+						}
 					}
+					edits = append(edits, wire.Shifted(wire.Remove(at.Of(body), members...), at.Start)...)
+				}
+				drop(m, "", thoughtMembers...)
+				if calls := wire.Find(body, m, "tool_calls"); !calls.IsNull(body) {
+					wire.Elements(body, calls.Start, func(_ int, call wire.Span) bool {
+						drop(call, "tool_calls.", signatureMember)
+						return true
+					})
 				}
 				return true
 			})

@@ -23,10 +23,10 @@ func TestFitSaysWhatItDrops(t *testing.T) {
 	t.Parallel()
 	const body = `{"model":"m","max_tokens":9,"top_k":4,"reasoning_effort":"low","messages":[{"role":"user","content":"Hi."},` +
 		`{"role":"assistant","content":"Ho.","reasoning_content":"R","thinking_blocks":[{"type":"thinking"}]},{"role":"user","content":"Hi."},` +
-		`{"role":"assistant","reasoning_content":"R","content":"Ho."},{"role":"user","content":"Hi."}]}`
+		`{"role":"assistant","reasoning_content":"R","content":"Ho.","tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{}"},"extra_content":{"google":{}}},{"id":"b"}],"reasoning_details":[]},{"role":"user","content":"Hi."}]}`
 	const plain = `"messages":[{"role":"user","content":"Hi."},{"role":"assistant","content":"Ho."},{"role":"user","content":"Hi."},` +
-		`{"role":"assistant","content":"Ho."},{"role":"user","content":"Hi."}]}`
-	thoughts := []string{"dropped:messages.reasoning_content", "dropped:messages.thinking_blocks"}
+		`{"role":"assistant","content":"Ho.","tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{}"}},{"id":"b"}]},{"role":"user","content":"Hi."}]}`
+	thoughts := []string{"dropped:messages.reasoning_content", "dropped:messages.thinking_blocks", "dropped:messages.reasoning_details", "dropped:messages.tool_calls.extra_content"}
 	for _, tt := range []struct {
 		base, model string
 		source      *gateway.Source

@@ -89,6 +89,7 @@ func (r *reading) body(f *wire.Frame, c *wire.Choice) error {
 		},
 		func() error { return b.text(s.refusal) },
 		func() error { return r.ownBlocks(s.own) },
+		func() error { return r.extras(s.calls) },
 		func() error { return r.calls(&s) },
 	} {
 		if err := take(); err != nil {
@@ -109,6 +110,20 @@ func (r *reading) beside(f *wire.Frame, s *said) {
 		r.learn(f, s)
 	}
 	r.blocks.extra = extraOf(s.beside)
+}
+
+// extras takes what upstreams want back with their calls. The client gets it as what is encrypted, in front of the
+// call, also one that wants to see no thoughts: without it Gemini refuses the next turn.
+func (r *reading) extras(calls value) error {
+	if isOwn(r.summary) {
+		return nil
+	}
+	return elements(calls, func(_ int, v value) error {
+		if detail := protocol.DetailOfCall(v); detail != nil {
+			return r.blocks.opaque(append(wire.AppendQuoted([]byte(`{"type":"redacted_thinking","data":`), gateway.SealDetail(detail)), '}'))
+		}
+		return nil
+	})
 }
 
 // calls takes the calls of a delta or a message.

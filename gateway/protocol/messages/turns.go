@@ -19,6 +19,7 @@ type turn struct {
 	thoughts  prose
 	signed    []value  // blocks of thinking that only who has signed them can read
 	details   [][]byte // those of others than Anthropic, in OpenRouter's form
+	extras    protocol.Extras
 }
 
 // part is a part of a message's content.
@@ -261,7 +262,7 @@ func (h *history) readAssistant(place string, content value) error {
 		case "redacted_thinking":
 			if data := text(find(b, "data")); !gateway.IsSealed(data) {
 				t.signed = append(t.signed, b)
-			} else if entry, ok := gateway.SealedDetail(data); ok {
+			} else if entry, ok := gateway.SealedDetail(data); ok && !t.extras.Take(entry) {
 				t.details = append(t.details, entry)
 			}
 			return nil
@@ -310,18 +311,19 @@ func (t *turn) readCall(place string, b value) error {
 	case !isObject(input):
 		return invalid(place+".input", "%s.input must be an object, not %s.", place, gateway.Excerpt(input))
 	}
-	t.calls = append(t.calls, pastCall{id: chatID(id), name: name, input: input})
+	t.calls = append(t.calls, pastCall{id: chatID(id), own: id, name: name, input: input})
 	return nil
 }
 
-// pastCall is an earlier call of a tool, of parts of the client's body.
-type pastCall struct{ id, name, input value }
+// pastCall is an earlier call of a tool, of parts of the client's body. own is the client's id.
+type pastCall struct{ id, own, name, input value }
 
-// appendTo appends the call as an entry of tool_calls.
-func (c *pastCall) appendTo(b []byte) []byte {
+// appendTo appends the call as an entry of tool_calls, with what belongs to it.
+func (c *pastCall) appendTo(b []byte, extras protocol.Extras) []byte {
 	b = append(append(b, `{"id":`...), c.id...)
 	b = append(append(b, `,"type":"function","function":{"name":`...), c.name...)
-	return append(wire.AppendQuoted(append(b, `,"arguments":`...), c.input), "}}"...)
+	b = append(wire.AppendQuoted(append(b, `,"arguments":`...), c.input), '}')
+	return append(protocol.AppendExtra(b, extras[text(c.own)]), '}')
 }
 
 // appendTo appends the turns as messages of a chat completion.
@@ -383,7 +385,7 @@ func (t *turn) appendTo(b []byte) []byte {
 	}
 	b = t.appendSigned(b)
 	for i := range t.calls {
-		b = t.calls[i].appendTo(appendSeparator(b, "tool_calls", i))
+		b = t.calls[i].appendTo(appendSeparator(b, "tool_calls", i), t.extras)
 	}
 	if len(t.calls) > 0 {
 		b = append(b, ']')

@@ -4,13 +4,14 @@ import (
 	"bytes"
 	"strings"
 
+	"github.com/callgate/callgate/gateway/protocol"
 	"github.com/callgate/callgate/gateway/wire"
 )
 
 // addReasoning translates what the model has thought, sealed or in words.
 func (t *translation) addReasoning(item object, place string) error {
 	closed := wire.Unquote(item.get("encrypted_content"))
-	text, thoughts, ok := t.unseal(closed)
+	text, thoughts, calls, ok := t.unseal(closed)
 	if !ok {
 		if strings.HasPrefix(closed, sealed) { // for another tenant or model
 			t.remarks.warn("item_dropped", "reasoning")
@@ -27,6 +28,9 @@ func (t *translation) addReasoning(item object, place string) error {
 		default:
 			t.remarks.warn("item_dropped", "encrypted_content")
 		}
+	}
+	for _, detail := range calls {
+		t.extras.Take(detail)
 	}
 	if len(text) == 0 && len(thoughts) == 0 {
 		return nil
@@ -51,12 +55,12 @@ func (m *message) isOf(item object) bool {
 	return m.group != "" && strings.Contains(wire.Unquote(item.get("id")), m.group)
 }
 
-// unseal opens reasoning: its text, as it stands between quotes, and the elements of the members that
-// belong to it.
-func (t *translation) unseal(closed string) (text []byte, thoughts map[string][]byte, ok bool) {
+// unseal opens reasoning: its text, as it stands between quotes, the elements of the members that
+// belong to it, and what belongs to calls.
+func (t *translation) unseal(closed string) (text []byte, thoughts map[string][]byte, calls [][]byte, ok bool) {
 	opened, err := t.vault.open(closed)
 	if err != nil {
-		return nil, nil, false
+		return nil, nil, nil, false
 	}
 	o := object(opened)
 	if v := o.get("text"); isString(v) {
@@ -67,10 +71,28 @@ func (t *translation) unseal(closed string) (text []byte, thoughts map[string][]
 			if thoughts == nil {
 				thoughts = map[string][]byte{}
 			}
-			thoughts[name] = bytes.TrimSpace(inner(v))
+			if thoughts[name] = bytes.TrimSpace(inner(v)); name == thoughtMembers[0] {
+				thoughts[name], calls = ofCalls(v)
+			}
+			if len(thoughts[name]) == 0 {
+				delete(thoughts, name)
+			}
 		}
 	}
-	return text, thoughts, true
+	return text, thoughts, calls, true
+}
+
+// ofCalls takes out of a list of reasoning_details what belongs to calls.
+func ofCalls(list []byte) (others []byte, calls [][]byte) {
+	wire.Elements(list, 0, func(_ int, v wire.Span) bool {
+		if one := v.Of(list); protocol.IsDetailOfCall(one) {
+			calls = append(calls, one)
+		} else {
+			others = appendElements(others, one)
+		}
+		return true
+	})
+	return others, calls
 }
 
 // reasoningText is reasoning in words, as it stands between quotes: what was thought, or else

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/callgate/callgate/gateway"
+	"github.com/callgate/callgate/gateway/protocol"
 	"github.com/callgate/callgate/gateway/wire"
 )
 
@@ -19,6 +20,7 @@ type translation struct {
 	list     []*message
 	open     *message            // the model's, that the next of its items goes into
 	calls    map[string]*message // by the id of the call
+	extras   protocol.Extras     // of calls that follow
 	ownTools ownTools
 }
 
@@ -197,7 +199,7 @@ func (t *translation) addCall(item object, place string, custom bool) error {
 	if space := wire.Unquote(item.get("namespace")); space != "" {
 		name = wire.AppendQuoted(nil, t.tools.set.known(space, wire.Unquote(name)))
 	}
-	t.call(item, wire.Unquote(id), chatCall{id, name, args})
+	t.call(item, wire.Unquote(id), chatCall{id: id, name: name, args: args})
 	return nil
 }
 

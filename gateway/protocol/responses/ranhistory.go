@@ -39,7 +39,7 @@ func (t *translation) addRan(item object, kind, place string) error {
 		if !ok || signed == "" {
 			return invalid(place+".id", "%s.id is %s, which is not the id of a request that this gateway has made.", place, gateway.Excerpt(item.get("id")))
 		}
-		t.call(item, signed, chatCall{wire.AppendQuoted(nil, signed), served.Alias(server, name), args})
+		t.call(item, signed, chatCall{id: wire.AppendQuoted(nil, signed), name: served.Alias(server, name), args: args})
 		return nil
 	}
 	if asked := wire.Unquote(item.get("approval_request_id")); asked != "" {
@@ -53,7 +53,7 @@ func (t *translation) addRan(item object, kind, place string) error {
 	if t.calls[id] != nil { // some upstreams have the same ids in every answer
 		id = wire.Unquote(item.get("id"))
 	}
-	call := chatCall{wire.AppendQuoted(nil, id), served.Alias(server, name), args}
+	call := chatCall{id: wire.AppendQuoted(nil, id), name: served.Alias(server, name), args: args}
 	m := t.call(item, id, call)
 	r := result{id: call.id, content: parts{item: place, member: "output"}}
 	r.content.addText(wire.AppendQuoted(nil, served.Result(server, name, textOf(item.get("output")), item.get("error"))))
@@ -72,6 +72,8 @@ func textOf(v []byte) []byte {
 // call adds a call to what the model has said.
 func (t *translation) call(item object, id string, c chatCall) *message {
 	m := t.assistant(item)
+	c.extra = t.extras[id]
+	delete(t.extras, id) // some upstreams have the same ids in every answer
 	m.calls = append(m.calls, c)
 	if t.calls == nil {
 		t.calls = map[string]*message{}

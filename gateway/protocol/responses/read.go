@@ -187,6 +187,7 @@ func (r *reader) readBody(f *wire.Frame, c *wire.Choice) error {
 		}
 	}
 	r.readFields(&b)
+	r.readExtras(b.calls)
 	if isString(b.reasoning) {
 		r.machine.say(reasoningItem, textPartKind, clean(inner(b.reasoning)), nil)
 	}
@@ -335,6 +336,20 @@ func (r *reader) readNotes(list []byte) {
 		}
 		if !r.machine.note(appendLine(nil, note)) {
 			r.machine.summary.Warn("annotation_dropped")
+		}
+		return true
+	})
+}
+
+// readExtras takes what upstreams want back with their calls: it goes with what was thought.
+func (r *reader) readExtras(calls []byte) {
+	if !isArray(calls) {
+		return
+	}
+	wire.Elements(calls, 0, func(_ int, v wire.Span) bool {
+		if detail := protocol.DetailOfCall(v.Of(calls)); detail != nil && jsontext.Value(detail).IsValid() {
+			r.machine.output.size += len(detail)
+			r.machine.thinking.thoughts.add(thoughtMembers[0], append(append([]byte{'['}, appendLine(nil, detail)...), ']'), true)
 		}
 		return true
 	})

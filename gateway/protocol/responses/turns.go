@@ -3,6 +3,7 @@ package responses
 import (
 	"fmt"
 
+	"github.com/callgate/callgate/gateway/protocol"
 	"github.com/callgate/callgate/gateway/wire"
 )
 
@@ -21,8 +22,8 @@ type message struct {
 	results   []result
 }
 
-// chatCall is a call: its id, its name and its arguments, as JSON.
-type chatCall struct{ id, name, args []byte }
+// chatCall is a call: its id, its name, its arguments and what belongs to it, as JSON.
+type chatCall struct{ id, name, args, extra []byte }
 
 // result is the result of a call, with its id as JSON.
 type result struct {
@@ -114,7 +115,8 @@ func (m *message) appendTo(b []byte) []byte {
 			b = append(b, ',')
 		}
 		b = append(append(append(b, `{"id":`...), c.id...), `,"type":"function","function":{"name":`...)
-		b = append(append(append(append(b, c.name...), `,"arguments":`...), c.args...), "}}"...)
+		b = append(append(append(append(b, c.name...), `,"arguments":`...), c.args...), '}')
+		b = append(protocol.AppendExtra(b, c.extra), '}')
 	}
 	if len(m.calls) > 0 {
 		b = append(b, ']')
