@@ -22,6 +22,7 @@ type Writer struct {
 	blocks  blocks
 	reading reading
 	end     ending
+	lost    protocol.Lost
 	usage   []byte // the upstream's, as it came last
 	scratch []byte // a frame that was changed, as it goes out
 	started bool
@@ -129,6 +130,9 @@ func (w *Writer) chunk(f *wire.Frame) error {
 	}
 	if u := f.Usage(); u != nil {
 		w.usage = append(w.usage[:0], u...)
+	}
+	if !isOwn(w.summary) {
+		w.lost.See(f, w.summary)
 	}
 	return w.choices(f)
 }

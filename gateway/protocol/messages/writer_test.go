@@ -292,6 +292,35 @@ func TestWriterSaysWhatItLeavesOut(t *testing.T) {
 	}
 }
 
+// TestWriterSaysLostMembers: members that other servers put beside an answer have no place in a message; those that
+// say nothing about it are not worth a word.
+func TestWriterSaysLostMembers(t *testing.T) {
+	t.Parallel()
+	first := strings.NewReplacer(`"choices"`, `"citations":["https://x"],"system_fingerprint":"fp","timings":{"n":1},"empty":[],"choices"`,
+		`"index":0`, `"index":0,"content_filter_results":{"hate":{"filtered":false}},"z é":1`).Replace(delta(`{"content":"x","context":{"citations":[1]}}`))
+	for whole, chunks := range map[bool][]string{
+		false: {first, delta(`{"content":"y","never":"looked at"}`), `{"id":"msg_c1","model":"up","choices":[{"index":0,"delta":{},"finish_reason":"stop"}],"search_results":[{}]}`},
+		true:  {strings.Replace(strings.Replace(first, `"delta"`, `"message"`, 1), `"choices"`, `"search_results":[{}],"choices"`, 1)},
+	} {
+		w, sum := writerOf(t, "", !whole)
+		sum.Protocol = "" // another server's
+		for _, c := range chunks {
+			f := wire.Frame{Raw: []byte(c), Data: []byte(c), Whole: whole}
+			if whole {
+				if _, err := w.Whole(&f); err != nil {
+					t.Fatal(err)
+				}
+			} else if _, err := w.Frame(nil, &f); err != nil {
+				t.Fatal(err)
+			}
+		}
+		got := slices.Sorted(slices.Values(sum.Warnings))
+		if want := []string{"dropped:answer.choices.other", "dropped:answer.citations", "dropped:answer.message.context", "dropped:answer.search_results"}; !slices.Equal(got, want) {
+			t.Errorf("whole %v: got the warnings %q, want %q", whole, got, want)
+		}
+	}
+}
+
 // said is what a message comes to.
 func said(m *messagestest.Message) string {
 	content := m.Content

@@ -18,6 +18,7 @@ type reader struct {
 	machine  *machine
 	rendered []byte // a frame that was changed, as it goes out
 	shape    *wire.Shape
+	lost     protocol.Lost
 	frame    *wire.Frame // what goes out, one after the other
 	// number is that of a shape whose one text goes to text or reasoning, or to a call.
 	number int
@@ -72,6 +73,7 @@ func (r *reader) readChunk(f *wire.Frame) (failure []byte, err error) {
 	}
 	r.number = 0
 	r.answer.beginWith(f)
+	r.lost.See(f, r.machine.summary)
 	if raw := f.Usage(); raw != nil {
 		r.answer.counts = readCounts(raw)
 	}

@@ -138,6 +138,7 @@ func TestDroppedMembers(t *testing.T) {
 	for member, want := range map[string]string{
 		`"audio":{"id":"audio_1","transcript":"x"}`: "audio_dropped", `"audio":null`: "", `"images":[]`: "",
 		`"images":[{"type":"image_url"}]`: "image_dropped", `"executed_tools":[{"index":0,"type":"search"}]`: "executed_tools_dropped",
+		`"content":"x","context":{"citations":[1]}`:                                                       "dropped:answer.message.context",
 		`"content":[{"type":"text","text":"x"},{"type":"reference","reference_ids":[1]},{"type":"text"}]`: "part_dropped:reference",
 	} {
 		sum, out := chunks(t, parse(t, `{"model":"m","input":"x","stream":true}`), delta(`{"content":"a",`+member+`}`), finish("stop"))
