@@ -1,12 +1,15 @@
 package mcp_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/callgate/callgate/gateway/toolserver"
 	"github.com/callgate/callgate/gateway/toolserver/toolservertest"
 )
 
@@ -52,5 +55,31 @@ func TestStreamNotResumed(t *testing.T) {
 				t.Errorf("got %d runs, want 1", n)
 			}
 		})
+	}
+}
+
+// TestStreamResumedBound holds that an answer which goes on in one stream after the other has the bound of one.
+func TestStreamResumedBound(t *testing.T) {
+	t.Parallel()
+	s := toolservertest.New(t)
+	s.Legacy = true
+	var id json.RawMessage
+	s.On["tools/call"] = func(c *toolservertest.Call) {
+		id = c.ID
+		c.Stream()
+		fmt.Fprint(c.W, "id: 1\nretry: 1\ndata: \n\n")
+	}
+	var resumed int
+	s.Get = func(w http.ResponseWriter, _ *http.Request) {
+		resumed++
+		w.Header().Set("Content-Type", "text/event-stream")
+		fmt.Fprintf(w, "id: %d\nretry: 1\ndata: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\",\"params\":{\"level\":\"info\",\"data\":\"%s\"}}\n\n", resumed+1, strings.Repeat("x", 1<<20))
+		if resumed == 8 {
+			fmt.Fprintf(w, "data: {\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"done\"}]}}\n\n", id)
+		}
+	}
+	_, e := call(within(t, time.Minute), open(t, s, nil), "echo", `{}`)
+	if e == nil || e.Kind != toolserver.TooLarge || !e.Sent {
+		t.Errorf("got %+v, want too large, sent", e)
 	}
 }

@@ -91,7 +91,7 @@ func (w *web) resume(req *http.Request) (*http.Response, error) {
 // recorded has n keep what is read of an answer.
 func recorded(req *http.Request, resp *http.Response, n *note) *http.Response {
 	if isStream(resp) {
-		resp.Body = &recorder{body: resp.Body, n: n, left: maxAnswer}
+		resp.Body = &recorder{body: resp.Body, n: n}
 		return resp
 	}
 	return whole(req, resp, n)
@@ -189,21 +189,24 @@ func callID(req *http.Request) json.RawMessage {
 	return call.ID
 }
 
-// recorder keeps what is read of a stream that answers a call, up to a bound. There it ends.
+// recorder keeps what is read of a stream that answers a call, up to a bound, which a stream that goes on with it
+// shares. There it ends.
 type recorder struct {
 	body io.ReadCloser
 	n    *note
-	left int
 }
 
 // Read implements io.Reader.
 func (r *recorder) Read(p []byte) (int, error) {
-	if r.left <= 0 {
-		r.n.set(func() { r.n.tooLarge = true })
+	var left int
+	r.n.set(func() {
+		left = maxAnswer - r.n.stream.Len()
+		r.n.tooLarge = r.n.tooLarge || left <= 0
+	})
+	if left <= 0 {
 		return 0, io.EOF
 	}
-	k, err := r.body.Read(p[:min(len(p), r.left)])
-	r.left -= k
+	k, err := r.body.Read(p[:min(len(p), left)])
 	r.n.set(func() { r.n.stream.Write(p[:k]) })
 	return k, err
 }
