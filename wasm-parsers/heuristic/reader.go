@@ -13,7 +13,7 @@ type call = callobject.Call
 type status uint8
 
 const (
-	more status = iota // all of the input was read, no part is complete
+	more status = iota // no part is complete yet
 	next               // a part was read that a call may have
 	done               // the whole is complete
 	bad                // this is no call
@@ -85,6 +85,7 @@ func (r *reader) step(src []byte) (int, status) {
 		if n := r.mend(src); n > 0 {
 			return n, next
 		}
+		src = src[:1] // a comma, what is behind which is looked at by itself
 	default:
 		if n, ok := mayBegin(src); !ok {
 			return n, bad
