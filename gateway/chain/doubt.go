@@ -1,7 +1,6 @@
 package chain
 
 import (
-	"bytes"
 	"slices"
 	"strings"
 
@@ -88,35 +87,4 @@ func trailing(events []abi.Event) bool {
 		}
 	}
 	return text
-}
-
-// endTail is how many bytes at the end of text are end tokens, with white space
-// around them, or may become one. In the final text nothing may become anything.
-func endTail(text []byte, final bool) int {
-	const longest = 32
-	end := len(text)
-	if !final {
-		for i := len(text) - 1; i >= max(0, len(text)-longest); i-- {
-			if text[i] == '<' || text[i] == '[' {
-				part := string(text[i:])
-				if slices.ContainsFunc(endTokens[:], func(t string) bool { return strings.HasPrefix(t, part) }) {
-					end = i
-				}
-				break
-			}
-		}
-	}
-	tail := len(text) - end
-	for {
-		body := chars.TrimEnd(text[:end])
-		if len(body) == 0 || body[len(body)-1] != '>' && body[len(body)-1] != '[' {
-			return tail // no token ends so
-		}
-		i := slices.IndexFunc(endTokens[:], func(t string) bool { return bytes.HasSuffix(body, []byte(t)) })
-		if i < 0 {
-			return tail
-		}
-		end = len(body) - len(endTokens[i])
-		tail = len(text) - end
-	}
 }

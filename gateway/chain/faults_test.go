@@ -198,3 +198,23 @@ func TestStartInPieces(t *testing.T) {
 		}
 	}
 }
+
+// TestCallsInBlocksGivenBack holds that text behind calls in blocks of code, which are no calls since it comes, is read
+// alike however it is cut: whether it stands in a block itself, and what is a call in it.
+func TestCallsInBlocksGivenBack(t *testing.T) {
+	t.Parallel()
+	offered := tools(t)
+	const first = "```\n[TOOL_CALLS]get_weather[ARGS]{\"city\": \"Oslo\"}```\n<tool_call>{\"name\": \"get_weather\", \"arguments\": {\"city\": \"Rome\"}}</tool_call>\n```\n`"
+	for _, behind := range []string{
+		"so, [TOOL_CALLS]get_weather[ARGS]{\"city\": \"Bern\"}",
+		"<|START_ACTION|>[{\"tool_call_id\": \"0\", \"tool_name\": \"get_weather\", \"parameters\": {\"city\": \"Bern\"}}]<|END_ACTION|>",
+	} {
+		opts := chain.Options{Tools: func() []abi.Tool { return offered }}
+		want := read(plan("auto"), opts, []string{first + behind}, "stop")
+		for _, way := range cuts(first + behind) {
+			if got := read(plan("auto"), opts, way, "stop"); !reflect.DeepEqual(got, want) {
+				t.Fatalf("cut %q\n got %+v\nwant %+v", way, got, want)
+			}
+		}
+	}
+}

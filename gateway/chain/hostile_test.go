@@ -176,3 +176,27 @@ func TestHostileTextIsBounded(t *testing.T) {
 		}
 	}
 }
+
+// TestHostileTailIsLinear holds that the same goes for what may be the end of the output behind a call that is open.
+func TestHostileTailIsLinear(t *testing.T) {
+	t.Parallel()
+	steps.Run(t, func(t *testing.T) {
+		const size, factor = 4 << 10, 8
+		offered := tools(t)
+		p := plan("hermes")
+		for _, unit := range []string{" ", "\n", "</s>", "</s>\n", "[e~["} {
+			work := func(size int) func() {
+				return func() {
+					ch := p.New(runner, chain.Options{Tools: func() []abi.Tool { return offered }})
+					defer ch.Close()
+					ch.Feed(context.Background(), []byte(`<tool_call>{"name": "get_time", "arguments": {"n": 1}}`))
+					for _, piece := range pieces(strings.Repeat(unit, size/len(unit)), 3) {
+						ch.Feed(context.Background(), []byte(piece))
+					}
+					ch.Finish(context.Background(), abi.Stop)
+				}
+			}
+			steps.Linear(t, factor, work(size), work(size*factor))
+		}
+	})
+}

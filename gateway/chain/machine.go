@@ -255,7 +255,7 @@ func (m *machine) settle(ended bool) {
 	}
 	m.thought = nil
 	if !ended {
-		m.text.write(m.reasoning.kind(), t.raw)
+		m.text.put(m.reasoning.kind(), t.raw) // what stands behind the calls was read as it came
 		return
 	}
 	m.reasoning.open = false

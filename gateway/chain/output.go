@@ -20,6 +20,11 @@ type writer struct {
 // write gives out text but for white space that may turn out to touch markup.
 func (w *writer) write(kind abi.Kind, text []byte) {
 	w.at.read(text)
+	w.put(kind, text)
+}
+
+// put is write for text whose place was read already.
+func (w *writer) put(kind abi.Kind, text []byte) {
 	if w.block.state != noBlock && w.inBlock(kind, text) {
 		return
 	}

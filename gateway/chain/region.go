@@ -136,6 +136,7 @@ type reading struct {
 	judge   judge
 	literal int
 	fed     int  // how much of the text the run has read
+	tail    tail // of the text
 	clean   int  // how much was read when the last call was complete that went out
 	shown   bool // an event went out
 	// finished says that the output has ended while the run read.
@@ -149,7 +150,7 @@ func (r *reading) read(ctx context.Context, out []abi.Event, p *parsers, region 
 		text = text[:len(text)-incomplete(text)]
 	}
 	if !r.judge.candidate.Framing { // a token that ends the output is nobody's markup
-		text = text[:max(r.fed, len(text)-endTail(text, e.final))]
+		text = text[:r.tail.begin(text, r.fed, e.final)]
 	}
 	for r.fed < len(text) {
 		n := min(len(text)-r.fed, max(p.firstFeed(), r.fed), abi.MaxFeed)

@@ -59,6 +59,9 @@ func (e *expander) lookup(inner string) (string, error) {
 	if !isVariable(name) {
 		return "", errors.New(`${ } without the name of a variable in it; write ${NAME} or ${NAME:-default}, or $${ for the two characters "${"`)
 	}
+	if strings.Contains(fallback, "${") { // it would end at the first brace, and the second would be text
+		return "", fmt.Errorf("the default of ${%s:-…} has a variable in it, and none is expanded there; write the default itself", name)
+	}
 	value, ok := e.env(name)
 	if value == "" && hasFallback {
 		value, ok = fallback, true

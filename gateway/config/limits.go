@@ -75,7 +75,7 @@ func (c *Config) checkLimits(r *report) {
 }
 
 func (c *Config) checkLimitList(r *report, at path, list []Limit) {
-	var limits []limit.Limit
+	good := map[int]limit.Limit{}
 	for i := range list {
 		l, p := &list[i], at.At(i)
 		if r.isBad(p) {
@@ -93,11 +93,12 @@ func (c *Config) checkLimitList(r *report, at path, list []Limit) {
 			r.add(p, "%s", err)
 			continue
 		}
-		for n, other := range limits {
-			if other.Counts(&one) {
+		for n := range i {
+			if other, ok := good[n]; ok && other.Counts(&one) {
 				r.add(p, "it counts the same as number %d of the list (from 0 on); leave one of them out", n)
+				break
 			}
 		}
-		limits = append(limits, one)
+		good[i] = one
 	}
 }

@@ -11,6 +11,7 @@ import (
 type front struct {
 	at      int // read up to here
 	dropped int // what is left out, up to here
+	space   int // up to here there is nothing but white space behind the line that opens a fence
 	inFence bool
 	kinds   answerKinds
 	state   frontState
@@ -95,14 +96,15 @@ func (f *front) fence(text []byte, form *Form) frontState {
 	case n < 0 || !isDataFence(info[:n]):
 		return frontNone
 	}
-	value := n + chars.Space(info[n:], 0)
-	if value == len(info) {
+	value := max(len(text)-len(info)+n, f.space)
+	value = chars.Space(text, value)
+	if f.space = value; value == len(text) {
 		return frontOpen
 	}
-	if c := info[value]; c != '{' && c != '[' || !form.takes(c) {
+	if c := text[value]; c != '{' && c != '[' || !form.takes(c) {
 		return frontNone
 	}
-	f.at = len(text) - len(info) + value
+	f.at = value
 	f.dropped = f.at
 	f.kinds |= answerFenced
 	return frontEnds

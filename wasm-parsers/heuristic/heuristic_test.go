@@ -147,6 +147,10 @@ func TestDeclinesEarly(t *testing.T) {
 		{`[1,`, ` 2]`},
 		{`[{"city":`, ` "Oslo"}]`},
 		{`[{"name": "get_time"}`, `]`},
+		{`[{"name": "get_time", "arguments": {}}, "`, `and the text goes on to its end`},
+		{`[{"name": "get_time", "arguments": {}}, '`, `<tool_call>`},
+		{`[{"name": "get_time", "arguments": {}},1`, `2`},
+		{`{"tool_calls": [{"name": "get_time", "arguments": {}}, "`, `and`},
 		{`[link]`, `(https://example.com)`},
 		{"```json\n{\"city\":", " 1}\n```"},
 	} {

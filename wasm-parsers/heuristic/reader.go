@@ -13,7 +13,7 @@ type call = callobject.Call
 type status uint8
 
 const (
-	more status = iota // all of the input was read, no part is complete
+	more status = iota // no part is complete yet
 	next               // a part was read that a call may have
 	done               // the whole is complete
 	bad                // this is no call
@@ -79,9 +79,16 @@ const maxShort = 4096
 
 // step reads up to the end of the next token.
 func (r *reader) step(src []byte) (int, status) {
-	if r.place == inList && r.json.Between() {
+	switch {
+	case r.place != inList:
+	case r.json.Between():
 		if n := r.mend(src); n > 0 {
 			return n, next
+		}
+		src = src[:1] // a comma, what is behind which is looked at by itself
+	default:
+		if n, ok := mayBegin(src); !ok {
+			return n, bad
 		}
 	}
 	var n int
@@ -98,6 +105,16 @@ func (r *reader) step(src []byte) (int, status) {
 		return n, more
 	}
 	return n, r.token(tok)
+}
+
+// mayBegin reports whether an element of a list of calls may begin as src does, or the list end. Anything else is let go
+// with its first byte: the output may end within it, and it would be lost.
+func mayBegin(src []byte) (n int, ok bool) {
+	n = chars.Space(src, 0)
+	if n == len(src) || src[n] == '{' || src[n] == ']' || src[n] == ',' {
+		return n, true
+	}
+	return n + 1, false
 }
 
 // maxBraces is how many closing braces behind a complete call are dropped.

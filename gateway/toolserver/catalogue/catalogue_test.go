@@ -301,6 +301,28 @@ func TestPins(t *testing.T) {
 	}
 }
 
+// TestDiffShowsDigits holds that a change of a number is shown, whatever its digits are.
+func TestDiffShowsDigits(t *testing.T) {
+	t.Parallel()
+	for was, now := range map[string]string{"9007199254740992": "9007199254740993", "1": "1.0", "0.1": "0.10"} {
+		s := toolservertest.New(t)
+		tool := func(number string) []string {
+			return []string{`{"name":"pay","description":"Pays.","inputSchema":{"type":"object","properties":{"sum":{"default":` + number + `}}}}`}
+		}
+		s.Tools = tool(was)
+		c := asked(t, filepath.Join(t.TempDir(), "callgate.tools.lock"), map[string]catalogue.Server{"srv": over(s, nil)})
+		if _, err := c.Pin(nil); err != nil {
+			t.Fatal(err)
+		}
+		s.Set(func() { s.Tools = tool(now) })
+		c.Refresh(t.Context())
+		changes := c.Diff()
+		if len(changes) != 1 || !strings.Contains(changes[0].Diff, `"default": `+was+"\n") || !strings.Contains(changes[0].Diff, `"default": `+now+"\n") {
+			t.Errorf("%s became %s: got %+v", was, now, changes)
+		}
+	}
+}
+
 // TestLockFile holds that a lock file which was edited is refused at the start.
 func TestLockFile(t *testing.T) {
 	t.Parallel()

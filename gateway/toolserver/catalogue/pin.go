@@ -1,6 +1,7 @@
 package catalogue
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -172,10 +173,9 @@ func readable(d toolserver.Definition) string {
 			part(raw.name, string(raw.json))
 			continue
 		}
-		var value any
-		_ = json.Unmarshal(text, &value) // it is canonical
-		indented, _ := json.MarshalIndent(value, "", "  ")
-		part(raw.name, string(indented))
+		var indented bytes.Buffer
+		_ = json.Indent(&indented, text, "", "  ") // it is canonical
+		part(raw.name, indented.String())
 	}
 	return b.String()
 }

@@ -67,10 +67,23 @@ func Open(name string, tools []Tool) (*Server, error) {
 			return nil, fmt.Errorf("%s: %w", t.Name, err)
 		}
 		base := reach.Transport(reach.Options{URL: parsed.base, Private: t.Private})
+		base.DisableKeepAlives = repeats(t)
 		s.tools = append(s.tools, &ready{Tool: t, url: parsed, base: base, client: &http.Client{Transport: base, CheckRedirect: reach.Redirect}})
 		s.listing.Tools = append(s.listing.Tools, toolserver.Definition{Name: t.Name, Description: t.Description, Parameters: t.Parameters, Output: t.Output, Annotations: annotations(t.Method)})
 	}
 	return s, nil
+}
+
+// repeats reports whether net/http would send the request of a tool again by itself, where a connection that had
+// been used before breaks behind it. Such a tool has no connection that is used twice: nobody knows whether the
+// server has run what it has read.
+func repeats(t Tool) bool {
+	for name := range t.Headers {
+		if name = http.CanonicalHeaderKey(name); name == "Idempotency-Key" || name == "X-Idempotency-Key" {
+			return true
+		}
+	}
+	return t.Method == http.MethodGet
 }
 
 // annotations are what a method says of itself (RFC 9110, 9.2).

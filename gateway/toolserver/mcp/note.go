@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net/http"
 	"sync"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -18,6 +19,8 @@ import (
 // note is what the transport sees of one call and the SDK does not tell: whether it went out,
 // the status, and the answer in its own bytes. It travels with the call's context.
 type note struct {
+	all bool // what goes with the call counts too: it is a handshake
+
 	mu       sync.Mutex
 	sent     bool // a byte of the call has left
 	status   int  // of HTTP; 0 for none
@@ -51,6 +54,13 @@ func (n *note) facts() (sent, tooLarge bool, status int) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.sent, n.tooLarge, n.status
+}
+
+// unrun reports whether a call whose session is missing has not run: it did not go out, or was refused for that. One
+// that goes on in a stream, or has no answer yet, may have run in a session that was there.
+func (n *note) unrun() bool {
+	sent, _, status := n.facts()
+	return !sent || status == http.StatusNotFound
 }
 
 // message is what matters of a JSON-RPC answer.

@@ -253,8 +253,8 @@ func (s *Server) List(ctx context.Context) (*toolserver.Listing, error) {
 }
 
 // Call runs a tool once. Arguments are a JSON object; nil is an empty one. The error is a
-// [*toolserver.Error]. A session that the server has forgotten is begun anew: such a call has
-// not run.
+// [*toolserver.Error]. A session that the server has forgotten is begun anew, and a call that
+// it has refused for that is sent again: it has not run.
 func (s *Server) Call(ctx context.Context, tool string, arguments json.RawMessage) (*toolserver.Result, error) {
 	ctx, stop := s.within(ctx)
 	defer stop()
@@ -267,7 +267,7 @@ func (s *Server) Call(ctx context.Context, tool string, arguments json.RawMessag
 		if err == nil {
 			return result, nil
 		}
-		if s.lost(at, n, err) && again && errors.Is(err, sdk.ErrSessionMissing) {
+		if s.lost(at, n, err) && again && errors.Is(err, sdk.ErrSessionMissing) && n.unrun() {
 			continue
 		}
 		e := s.failure(ctx, n, err)

@@ -73,7 +73,7 @@ func (s *Server) open(ctx context.Context, legacy bool) (_ *session, err error) 
 		}
 		transport = &watched{Transport: &sdk.IOTransport{Reader: at.proc, Writer: at.proc.stdin, MaxLineLength: maxAnswer}}
 	}
-	n := new(note)
+	n := &note{all: true}
 	at.cs, err = s.client.Connect(n.with(ctx), transport, options)
 	if err != nil {
 		why := ""

@@ -37,7 +37,11 @@ func (w *web) close() { w.base.CloseIdleConnections() }
 
 // RoundTrip implements http.RoundTripper.
 func (w *web) RoundTrip(req *http.Request) (*http.Response, error) {
+	id := callID(req)
 	n := noteOf(req.Context())
+	if id == nil && !n.all { // what goes with a call, such as a word that nobody waits for it any more
+		n = noteOf(context.Background())
+	}
 	out := req.Clone(httptrace.WithClientTrace(req.Context(), &httptrace.ClientTrace{
 		GetConn:      func(string) { n.set(func() { n.sent = false }) }, // again, where it has reached nobody
 		WroteHeaders: func() { n.set(func() { n.sent = true }) },
@@ -45,13 +49,13 @@ func (w *web) RoundTrip(req *http.Request) (*http.Response, error) {
 	for name, value := range w.headers {
 		out.Header.Set(name, value)
 	}
-	if hop := toolserver.HopOf(req.Context()); hop != nil {
-		if id := callID(req); id != nil {
-			hop.Note(func(f *toolserver.HopFacts) { f.Request = strings.Trim(string(id), `"`) })
-		}
+	if hop := toolserver.HopOf(req.Context()); hop != nil && id != nil {
+		hop.Note(func(f *toolserver.HopFacts) { f.Request = strings.Trim(string(id), `"`) })
 	}
 	switch {
-	case req.Method == http.MethodGet && req.Header.Get("Last-Event-ID") == "":
+	case resumes(req):
+		return w.resume(out)
+	case req.Method == http.MethodGet:
 		return w.listen(out)
 	case req.Header.Get("Mcp-Method") == "subscriptions/listen":
 		return w.begin(out)
@@ -63,15 +67,34 @@ func (w *web) RoundTrip(req *http.Request) (*http.Response, error) {
 	n.set(func() {
 		n.status = resp.StatusCode
 		if req.Method == http.MethodPost { // a call that is asked something is sent again: the last answer counts
-			n.whole, n.id = nil, callID(req)
+			n.whole, n.id = nil, id
 			n.stream.Reset()
 		}
 	})
-	if isStream(resp) {
-		resp.Body = &recorder{body: resp.Body, n: n, left: maxAnswer}
-		return resp, nil
+	return recorded(req, resp, n), nil
+}
+
+// resumes reports whether a request asks for the rest of an answer that has begun.
+func resumes(req *http.Request) bool {
+	return req.Method == http.MethodGet && req.Header.Get("Last-Event-ID") != ""
+}
+
+// resume asks for the rest of an answer. Whatever becomes of that, the call itself has reached the server.
+func (w *web) resume(req *http.Request) (*http.Response, error) {
+	resp, err := w.base.RoundTrip(req)
+	if err != nil {
+		return nil, err
 	}
-	return whole(req, resp, n), nil
+	return recorded(req, resp, noteOf(req.Context())), nil
+}
+
+// recorded has n keep what is read of an answer.
+func recorded(req *http.Request, resp *http.Response, n *note) *http.Response {
+	if isStream(resp) {
+		resp.Body = &recorder{body: resp.Body, n: n}
+		return resp
+	}
+	return whole(req, resp, n)
 }
 
 // begin sends a request for a stream that lasts. Its headers must come in time, or the SDK
@@ -166,21 +189,24 @@ func callID(req *http.Request) json.RawMessage {
 	return call.ID
 }
 
-// recorder keeps what is read of a stream that answers a call, up to a bound. There it ends.
+// recorder keeps what is read of a stream that answers a call, up to a bound, which a stream that goes on with it
+// shares. There it ends.
 type recorder struct {
 	body io.ReadCloser
 	n    *note
-	left int
 }
 
 // Read implements io.Reader.
 func (r *recorder) Read(p []byte) (int, error) {
-	if r.left <= 0 {
-		r.n.set(func() { r.n.tooLarge = true })
+	var left int
+	r.n.set(func() {
+		left = maxAnswer - r.n.stream.Len()
+		r.n.tooLarge = r.n.tooLarge || left <= 0
+	})
+	if left <= 0 {
 		return 0, io.EOF
 	}
-	k, err := r.body.Read(p[:min(len(p), r.left)])
-	r.left -= k
+	k, err := r.body.Read(p[:min(len(p), left)])
 	r.n.set(func() { r.n.stream.Write(p[:k]) })
 	return k, err
 }

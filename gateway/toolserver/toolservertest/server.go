@@ -207,3 +207,6 @@ func (s *Server) answer(c *Call, legacy bool, session string) {
 		c.Error(http.StatusBadRequest, -32601, "Method not found")
 	}
 }
+
+// Refuse has the server take no new connection; those that are there go on.
+func (s *Server) Refuse() { s.http.Listener.Close() }

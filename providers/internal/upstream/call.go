@@ -22,6 +22,7 @@ type call struct {
 
 	plain h1.Request    // what is asked, if it goes that way
 	req   *http.Request // else this
+	fresh bool          // on a connection that nobody has used before
 	sending
 
 	total, firstToken, whole, idle *time.Timer // all but total may be nil

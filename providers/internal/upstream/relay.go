@@ -23,6 +23,7 @@ func (p *Client) Relay(ctx context.Context, u *url.URL, model string, r *gateway
 	}
 	c := p.begin(ctx)
 	c.req = p.request(c.ctx, r.Method, u, p.headerRules.request(r.Header))
+	c.fresh = repeats(r.Method)
 	c.req.Body, c.req.ContentLength = body, size
 	c.req.GetBody = func() (io.ReadCloser, error) {
 		again, _, err := r.Body(model)
@@ -47,6 +48,16 @@ func (p *Client) Relay(ctx context.Context, u *url.URL, model string, r *gateway
 	answer := &relayed{call: c, resp: resp, body: &limited{content, p.maxStream}, piece: make([]byte, maxPiece)}
 	answer.header, answer.held = p.headerRules.opaque(resp.Header)
 	return answer, nil
+}
+
+// repeats reports whether net/http sends a request of a method again by itself, where a connection that had been used
+// before breaks behind it.
+func repeats(method string) bool {
+	switch method {
+	case http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodTrace:
+		return true
+	}
+	return false
 }
 
 // relayed is an answer that nobody looks into.

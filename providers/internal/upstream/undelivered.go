@@ -159,10 +159,14 @@ func (c *call) roundTrip() (*http.Response, error) {
 	}
 	trace := &httptrace.ClientTrace{GotConn: c.gotConn, WroteHeaderField: func(string, []string) { c.begun.Store(true) }}
 	req := c.req.WithContext(httptrace.WithClientTrace(c.ctx, trace))
+	transport := c.p.transport
+	if c.fresh && c.p.fresh != nil {
+		transport = c.p.fresh
+	}
 	for again := 0; ; again++ {
-		_, tells := c.p.transport.(*http.Transport)
+		_, tells := transport.(*http.Transport)
 		c.reset(tells)
-		resp, err := c.p.transport.RoundTrip(req)
+		resp, err := transport.RoundTrip(req)
 		if err == nil {
 			return resp, nil
 		}

@@ -71,6 +71,7 @@ type Client struct {
 	maxStream   int64
 	plain       *h1.Transport // for what it is for; may be nil
 	transport   http.RoundTripper
+	fresh       http.RoundTripper // as transport, with a new connection for each request
 }
 
 // New returns a client, or an error that names the field of the user's
@@ -102,7 +103,9 @@ func New(c Config) (*Client, error) {
 	}
 	p.host = cmp.Or(p.host, base.Host)
 	if p.transport == nil {
-		p.plain, p.transport = newPlain(base, p.timeouts.Connect), newTransport(p.timeouts.Connect)
+		fresh := newTransport(p.timeouts.Connect)
+		fresh.DisableKeepAlives = true
+		p.plain, p.transport, p.fresh = newPlain(base, p.timeouts.Connect), newTransport(p.timeouts.Connect), fresh
 	}
 	return p, nil
 }
