@@ -110,17 +110,22 @@ type limitedTime struct {
 func (in *instance) setTime(t limitedTime) {
 	in.watch.guest = in
 	in.watch.limit, in.watch.limitTotal, in.watch.total = t.call, t.total, t.used
+	in.watch.grant, in.watch.slow = fuel, false
+	if known := in.mod.grant.Load(); known > 0 {
+		in.watch.grant, in.watch.slow = known, true
+	}
+	in.watch.given = in.watch.grant
 }
 
 // beginWork sets the count of the guest's work to 0.
 func (in *instance) beginWork() {
 	in.watch.work = 0
-	in.fuel.Set(fuel)
+	in.fuel.Set(uint64(in.watch.given))
 }
 
 // work is how much the guest has worked since beginWork.
 func (in *instance) work() int64 {
-	return in.watch.work + fuel - int64(int32(in.fuel.Get()))
+	return in.watch.work + int64(in.watch.given) - int64(int32(in.fuel.Get()))
 }
 
 // take makes a snapshot, and the instance like all that will begin with it.

@@ -1,6 +1,7 @@
 package plugins_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"log/slog"
@@ -296,5 +297,28 @@ func TestPrintedTextIsLogged(t *testing.T) {
 	works(t, h)
 	if text.Len() > 0 {
 		t.Errorf("a guest that prints nothing: logged %s", &text)
+	}
+}
+
+// TestDenseCode has a guest whose counts take thirty microseconds and more each, such as a loop of square
+// roots that follow from each other. As many counts as are cheap between two looks at the clock take it a second,
+// and of that only so much counts as another process may have had. How much the guest has worked when it is
+// stopped does not depend on how busy the machine is.
+func TestDenseCode(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS != "linux" {
+		t.Skip("the time that a thread works is known on Linux alone")
+	}
+	h := newHost(t, plugins.Config{})
+	load(t, h, "hand.wasm", Guest{Funcs: []Func{Feed(Endless(
+		Const(0), 0x44, []byte{0, 0, 0, 0, 0, 0, 0xf8, 0x3f}, bytes.Repeat([]byte{0x9f}, 1000), 0x39, 3, 0))}}.Wasm())
+	for i, most := range []int64{200_000, 80_000} { // the second time it is known
+		s := h.Session()
+		_, err := feedIn(t.Context(), s, "hand", "x")
+		wantKind(t, err, plugins.KindTimeLimit)
+		if got := s.Work(); got > most {
+			t.Errorf("response %d: it is stopped after %d counts, want at most %d", i, got, most)
+		}
+		s.Close()
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"github.com/tetratelabs/wazero"
@@ -29,6 +30,7 @@ type module struct {
 	parsers      []*parser
 	byName       map[string]*parser
 
+	grant    atomic.Int32 // fuel that instances begin with if its counts take long, else 0
 	pool     pool
 	tables   int // that hold it; under the host's lock
 	loadTime time.Duration
