@@ -111,7 +111,7 @@ func (m *module) make(ctx context.Context, src Source, store *codeStore) error {
 	}
 	var err error
 	if m.summary, err = meter.Inspect(src.Wasm, abi.ManifestSection); err != nil {
-		return refuse("it is not a valid WebAssembly module", err)
+		return refuse(whyNotRead(err), err)
 	}
 	if reason := checkModule(m.summary); reason != "" {
 		return refuse(reason, nil)
