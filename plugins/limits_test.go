@@ -53,6 +53,59 @@ func TestInputLimit(t *testing.T) {
 	}
 }
 
+// TestInputIsGivenBack has parsers that leave most of a text, which then is fed again to whoever reads on: it
+// counts once, wherever they say so.
+func TestInputIsGivenBack(t *testing.T) {
+	t.Parallel()
+	malformed := string(abi.AppendEvent(nil, abi.Event{Kind: abi.Malformed, To: 1}))
+	for name, guest := range map[string]Guest{
+		"end in a feed of several pieces": Gives(abi.Event{Kind: abi.End, To: 1}),
+		"malformed at the end of the output": {Raw: malformed, Funcs: []Func{Feed(Const64(0)),
+			{Name: abi.ExportFinish, Params: "ii", Results: "I", Body: Const64(abi.Pack(EventsAt, uint32(len(malformed))))}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := newHost(t, plugins.Config{Limits: plugins.Limits{Input: 3 * abi.MaxFeed}})
+			load(t, h, "hand.wasm", guest.Wasm())
+			s := h.Session()
+			defer s.Close()
+			for i := range 10 {
+				if _, err := feedIn(t.Context(), s, "hand", strings.Repeat("x", 2*abi.MaxFeed)); err != nil {
+					t.Fatalf("region %d: %v, want that what is fed again counts once", i, err)
+				}
+			}
+			r := open(t, s, "hand")
+			defer r.Close()
+			_, err := r.Feed(t.Context(), []byte(strings.Repeat("x", 4*abi.MaxFeed)))
+			wantKind(t, err, plugins.KindInputLimit)
+		})
+	}
+}
+
+// TestOutputOfManyRegions checks that the parser is not blamed for what many regions give together: a text may
+// begin as many as it likes.
+func TestOutputOfManyRegions(t *testing.T) {
+	t.Parallel()
+	for _, size := range []int{60, 200} {
+		h := newHost(t, plugins.Config{Limits: plugins.Limits{Output: 100}, Failures: 1})
+		load(t, h, "hand.wasm", Gives(abi.Event{Kind: abi.Content, Text: strings.Repeat("x", size)}).Wasm())
+		s := h.Session()
+		var err error
+		for i := 0; err == nil && i < 3; i++ {
+			_, err = feedIn(t.Context(), s, "hand", "x")
+		}
+		s.Close()
+		wantKind(t, err, plugins.KindOutputLimit)
+		want := plugins.StateOK
+		if size > 100 { // one alone does it
+			want = plugins.StateQuarantined
+		}
+		if got := h.Parsers()[0].State; got != want {
+			t.Errorf("regions of %d bytes of output: got state %s, want %s", size, got, want)
+		}
+	}
+}
+
 func TestTotalTime(t *testing.T) {
 	t.Parallel()
 	h := newHost(t, plugins.Config{Limits: plugins.Limits{Time: time.Hour, Total: 50 * time.Millisecond}})
