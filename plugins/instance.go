@@ -35,6 +35,7 @@ type instance struct {
 
 	events [][]abi.Event // of runs that are closed, for others
 	dead   *failure      // what ended the instance
+	full   bool          // the guest has no room for another region, until one is closed
 }
 
 // functions are the exports of an instance. A function may not be called from two

@@ -143,19 +143,56 @@ func TestHandles(t *testing.T) {
 	s := h.Session()
 	defer s.Close()
 	a := open(t, s, "hand")
-	b := open(t, s, "hand")
+	runs := []*plugins.Run{open(t, s, "hand")}
+	for len(runs) < 2*8-1 { // an instance has room for two, and there are others
+		runs = append(runs, open(t, s, "hand"))
+	}
 	_, err := s.Open(t.Context(), "hand", abi.Options{})
 	wantKind(t, err, plugins.KindHandles)
 	a.Close()
 	a.Close()
-	c := open(t, s, "hand")
-	for _, r := range []*plugins.Run{b, c} {
+	runs = append(runs, open(t, s, "hand"))
+	for _, r := range runs {
 		if _, err := r.Feed(t.Context(), []byte("x")); err != nil {
 			t.Error(err)
 		}
 	}
 	_, err = a.Feed(t.Context(), []byte("x"))
 	wantKind(t, err, plugins.KindInternal)
+}
+
+// TestChoices has as many regions open at once as an answer may have choices, also in a guest that has no room for
+// more than three.
+func TestChoices(t *testing.T) {
+	t.Parallel()
+	for room, choices := range map[int32]int{3: 24, 100: 128} {
+		h := newHost(t, plugins.Config{Failures: 1})
+		load(t, h, "hand.wasm", Guest{Globals: []int32{0}, Events: []abi.Event{{Kind: abi.End, To: 1}}, Funcs: []Func{
+			{Name: abi.ExportOpen, Params: "iii", Results: "i", Body: Code(
+				GlobalGet, 0, Const(room), Eq, If, Void, Const(abi.OpenTooMany), Return, End,
+				GlobalGet, 0, GlobalGet, 0, Const(1), Add, GlobalSet, 0)},
+			{Name: abi.ExportClose, Params: "i", Body: Code(GlobalGet, 0, Const(-1), Add, GlobalSet, 0)},
+		}}.Wasm())
+		s := h.Session()
+		defer s.Close()
+		var runs []*plugins.Run
+		for range choices {
+			runs = append(runs, open(t, s, "hand"))
+		}
+		for i, r := range runs {
+			if _, err := r.Feed(t.Context(), []byte("x")); err != nil {
+				t.Errorf("region %d: %v", i, err)
+			}
+		}
+		_, err := s.Open(t.Context(), "hand", abi.Options{})
+		wantKind(t, err, plugins.KindHandles)
+		runs[choices-1].Close()
+		open(t, s, "hand").Close() // where there is room again
+		s.Close()
+		if m := h.Modules()[0]; m.InUse != 0 {
+			t.Errorf("%d instances are in use", m.InUse)
+		}
+	}
 }
 
 func TestHandleUsedTwice(t *testing.T) {

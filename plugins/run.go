@@ -97,6 +97,7 @@ func (r *Run) Close() {
 	}
 	in := r.in
 	r.s.runs = slices.DeleteFunc(r.s.runs, func(o *Run) bool { return o == r })
+	in.full = false
 	if in.dead == nil && !r.left {
 		r.closeHandle()
 	}
