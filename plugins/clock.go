@@ -3,6 +3,7 @@ package plugins
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"time"
 
 	"github.com/tetratelabs/wazero/api"
@@ -64,10 +65,12 @@ type stopwatch struct {
 	work        int64 // counts of the meter up to the last yield, since the instance was leased
 	given       int32 // fuel that the last yield gave
 	grant       int32 // that the next one gives
+	most        int32 // that it may become
 	// slow says that a time between two looks was longer than stall: from then on only what
 	// the thread has worked counts, and all of it.
 	slow   bool
 	thread threadClock // at the last look
+	held   bool        // the goroutine is held to its thread
 }
 
 var (
@@ -84,8 +87,7 @@ type threadClock struct {
 	worked time.Duration
 }
 
-// follows reports whether the clock is that of the same thread, later. A guest's own code stays on its
-// thread, but in between the goroutine may go on on another.
+// follows reports whether the clock is that of the same thread, later.
 func (c threadClock) follows(last threadClock) bool {
 	return c.thread != 0 && c.thread == last.thread && c.worked >= last.worked
 }
@@ -101,7 +103,7 @@ func (w *stopwatch) start(ctx context.Context) error {
 	}
 	w.parent, w.last = ctx, now()
 	if w.slow {
-		w.thread = readThreadClock()
+		w.hold()
 	}
 	return nil
 }
@@ -110,6 +112,20 @@ func (w *stopwatch) start(ctx context.Context) error {
 func (w *stopwatch) stop() {
 	w.count()
 	w.parent = nil
+	if w.held {
+		w.held = false
+		runtime.UnlockOSThread()
+	}
+}
+
+// hold has the call stay on its thread, whose clock counts from now on. Otherwise it goes on on another when
+// it comes back from a guest that has run for long.
+func (w *stopwatch) hold() {
+	if !w.held {
+		w.held = true
+		runtime.LockOSThread()
+	}
+	w.thread = readThreadClock()
 }
 
 // count adds the time since the last look at the clock, and returns it.
@@ -120,8 +136,9 @@ func (w *stopwatch) count() time.Duration {
 	if w.slow {
 		d = w.worked(d)
 	} else if d > stall {
-		w.slow, w.thread = true, readThreadClock()
 		d = stall
+		w.slow = true
+		w.hold()
 	}
 	w.spent += d
 	*w.total += d
@@ -149,7 +166,7 @@ func (w *stopwatch) ration(took time.Duration) {
 			w.guest.mod.grant.Store(w.grant)
 		}
 	case took < slice/4:
-		w.grant = min(2*w.grant, fuel)
+		w.grant = min(2*w.grant, w.most)
 	}
 }
 

@@ -111,9 +111,9 @@ type limitedTime struct {
 func (in *instance) setTime(t limitedTime) {
 	in.watch.guest = in
 	in.watch.limit, in.watch.limitTotal, in.watch.total = t.call, t.total, t.used
-	in.watch.grant, in.watch.slow = fuel, false
+	in.watch.grant, in.watch.most, in.watch.slow = fuel, fuel, false
 	if known := in.mod.grant.Load(); known > 0 {
-		in.watch.grant, in.watch.slow = known, true
+		in.watch.grant, in.watch.most, in.watch.slow = known, min(16*known, fuel), true
 	}
 	in.watch.given = in.watch.grant
 }
