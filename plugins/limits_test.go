@@ -82,6 +82,24 @@ func TestInputIsGivenBack(t *testing.T) {
 	}
 }
 
+// TestInputOfOneThatFails has a parser that fails on a text which another then reads: it is one text.
+func TestInputOfOneThatFails(t *testing.T) {
+	t.Parallel()
+	h := newHost(t, plugins.Config{Limits: plugins.Limits{Input: 3 * abi.MaxFeed}})
+	load(t, h, "hand.wasm", Guest{Funcs: []Func{Feed(Unreachable)}}.Wasm())
+	load(t, h, "other.wasm", Guest{Manifest: Manifest("other")}.Wasm())
+	s := h.Session()
+	defer s.Close()
+	text := strings.Repeat("x", 2*abi.MaxFeed)
+	_, err := feedIn(t.Context(), s, "hand", text)
+	wantKind(t, err, plugins.KindTrap)
+	if _, err := feedIn(t.Context(), s, "other", text); err != nil {
+		t.Errorf("got %v, want the text read", err)
+	}
+	_, err = feedIn(t.Context(), s, "other", text)
+	wantKind(t, err, plugins.KindInputLimit)
+}
+
 // TestOutputOfManyRegions checks that the parser is not blamed for what many regions give together: a text may
 // begin as many as it likes.
 func TestOutputOfManyRegions(t *testing.T) {

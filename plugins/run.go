@@ -151,6 +151,10 @@ func (r *Run) begin() error {
 // fail ends the run with an error that happened in it.
 func (r *Run) fail(err error) *Error {
 	r.failure, r.blamed = asFailure(err), true
+	if r.failure.kind != KindInputLimit { // another parser reads the text in its place
+		r.s.used.input -= r.input
+		r.input = 0
+	}
 	r.s.dropDead(r.in)
 	return r.p.error(err)
 }
