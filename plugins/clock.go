@@ -3,6 +3,7 @@ package plugins
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"time"
 
 	"github.com/tetratelabs/wazero/api"
@@ -14,8 +15,12 @@ const (
 	// against it.
 	fuel = 40_000
 	// stall is the most that the time between two looks at the clock counts. If it
-	// was longer, the machine was busy with something else.
+	// was longer, the machine was busy with something else, or the guest's counts take longer
+	// than others': then it is timed by what its thread works, see stopwatch.slow.
 	stall = 5 * time.Millisecond
+	// slice is how long a guest may run between two looks at the clock that is timed so: it
+	// is given less fuel until it keeps to that.
+	slice = time.Millisecond
 )
 
 // budget is what the calls of a response have used up together.
@@ -58,6 +63,14 @@ type stopwatch struct {
 	clockOffset time.Duration // what the guest has slept
 	guest       *instance
 	work        int64 // counts of the meter up to the last yield, since the instance was leased
+	given       int32 // fuel that the last yield gave
+	grant       int32 // that the next one gives
+	most        int32 // that it may become
+	// slow says that a time between two looks was longer than stall: from then on only what
+	// the thread has worked counts, and all of it.
+	slow   bool
+	thread threadClock // at the last look
+	held   bool        // the goroutine is held to its thread
 }
 
 var (
@@ -67,6 +80,17 @@ var (
 )
 
 func now() time.Duration { return time.Since(began) }
+
+// threadClock is how long a thread has worked. The zero value is that of none.
+type threadClock struct {
+	thread int
+	worked time.Duration
+}
+
+// follows reports whether the clock is that of the same thread, later.
+func (c threadClock) follows(last threadClock) bool {
+	return c.thread != 0 && c.thread == last.thread && c.worked >= last.worked
+}
 
 // start begins a call. The error is that of a call that must not be made.
 func (w *stopwatch) start(ctx context.Context) error {
@@ -78,6 +102,9 @@ func (w *stopwatch) start(ctx context.Context) error {
 		return w.timeUp()
 	}
 	w.parent, w.last = ctx, now()
+	if w.slow {
+		w.hold()
+	}
 	return nil
 }
 
@@ -85,21 +112,73 @@ func (w *stopwatch) start(ctx context.Context) error {
 func (w *stopwatch) stop() {
 	w.count()
 	w.parent = nil
+	if w.held {
+		w.held = false
+		runtime.UnlockOSThread()
+	}
 }
 
-// count adds the time since the last look at the clock.
-func (w *stopwatch) count() {
+// hold has the call stay on its thread, whose clock counts from now on. Otherwise it goes on on another when
+// it comes back from a guest that has run for long.
+func (w *stopwatch) hold() {
+	if !w.held {
+		w.held = true
+		runtime.LockOSThread()
+	}
+	w.thread = readThreadClock()
+}
+
+// count adds the time since the last look at the clock, and returns it.
+func (w *stopwatch) count() time.Duration {
 	t := now()
-	d := min(t-w.last, stall)
+	d := t - w.last
 	w.last = t
+	if w.slow {
+		d = w.worked(d)
+	} else if d > stall {
+		d = stall
+		w.slow = true
+		w.hold()
+	}
 	w.spent += d
 	*w.total += d
+	return d
+}
+
+// worked is how much of the time d since the last look the thread has worked.
+func (w *stopwatch) worked(d time.Duration) time.Duration {
+	last := w.thread
+	w.thread = readThreadClock()
+	if !w.thread.follows(last) { // it is another thread's, or there is none
+		return min(d, stall)
+	}
+	return min(d, w.thread.worked-last.worked)
+}
+
+// ration sets the fuel that is given next by the time that the last took. What takes long for its
+// counts would have the garbage collector, and with it the whole process, wait for as long.
+func (w *stopwatch) ration(took time.Duration) {
+	switch {
+	case !w.slow:
+	case took > slice:
+		w.grant = int32(max(1, int64(w.given)*int64(slice)/int64(took)))
+		if took > stall {
+			w.guest.mod.grant.Store(w.grant)
+		}
+	case took < slice/4:
+		w.grant = min(2*w.grant, w.most)
+	}
 }
 
 // check panics with a failure if the guest may not go on. Every host function
 // calls it first, so that none of them is a way to work for nothing.
 func (w *stopwatch) check() {
 	w.count()
+	w.bound()
+}
+
+// bound is check after a look at the clock.
+func (w *stopwatch) bound() {
 	if w.spent > w.limit || *w.total > w.limitTotal {
 		panic(w.timeUp())
 	}
@@ -126,11 +205,13 @@ func canceled(ctx context.Context) *failure {
 // yield is meter.HostYield.
 func yield(ctx context.Context, stack []uint64) {
 	w := watchOf(ctx)
-	w.check()
+	w.ration(w.count())
+	w.bound()
 	if w.guest.fuel != nil { // else it is being instantiated
-		w.work += fuel - int64(int32(w.guest.fuel.Get()))
+		w.work += int64(w.given) - int64(int32(w.guest.fuel.Get()))
 	}
-	stack[0] = fuel
+	w.given = w.grant
+	stack[0] = uint64(w.given)
 }
 
 var _ api.GoFunc = yield

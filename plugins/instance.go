@@ -35,6 +35,7 @@ type instance struct {
 
 	events [][]abi.Event // of runs that are closed, for others
 	dead   *failure      // what ended the instance
+	full   bool          // the guest has no room for another region, until one is closed
 }
 
 // functions are the exports of an instance. A function may not be called from two
@@ -110,17 +111,22 @@ type limitedTime struct {
 func (in *instance) setTime(t limitedTime) {
 	in.watch.guest = in
 	in.watch.limit, in.watch.limitTotal, in.watch.total = t.call, t.total, t.used
+	in.watch.grant, in.watch.most, in.watch.slow = fuel, fuel, false
+	if known := in.mod.grant.Load(); known > 0 {
+		in.watch.grant, in.watch.most, in.watch.slow = known, min(16*known, fuel), true
+	}
+	in.watch.given = in.watch.grant
 }
 
 // beginWork sets the count of the guest's work to 0.
 func (in *instance) beginWork() {
 	in.watch.work = 0
-	in.fuel.Set(fuel)
+	in.fuel.Set(uint64(in.watch.given))
 }
 
 // work is how much the guest has worked since beginWork.
 func (in *instance) work() int64 {
-	return in.watch.work + fuel - int64(int32(in.fuel.Get()))
+	return in.watch.work + int64(in.watch.given) - int64(int32(in.fuel.Get()))
 }
 
 // take makes a snapshot, and the instance like all that will begin with it.

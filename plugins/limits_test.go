@@ -1,6 +1,7 @@
 package plugins_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"log/slog"
@@ -52,6 +53,77 @@ func TestInputLimit(t *testing.T) {
 	}
 }
 
+// TestInputIsGivenBack has parsers that leave most of a text, which then is fed again to whoever reads on: it
+// counts once, wherever they say so.
+func TestInputIsGivenBack(t *testing.T) {
+	t.Parallel()
+	malformed := string(abi.AppendEvent(nil, abi.Event{Kind: abi.Malformed, To: 1}))
+	for name, guest := range map[string]Guest{
+		"end in a feed of several pieces": Gives(abi.Event{Kind: abi.End, To: 1}),
+		"malformed at the end of the output": {Raw: malformed, Funcs: []Func{Feed(Const64(0)),
+			{Name: abi.ExportFinish, Params: "ii", Results: "I", Body: Const64(abi.Pack(EventsAt, uint32(len(malformed))))}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := newHost(t, plugins.Config{Limits: plugins.Limits{Input: 3 * abi.MaxFeed}})
+			load(t, h, "hand.wasm", guest.Wasm())
+			s := h.Session()
+			defer s.Close()
+			for i := range 10 {
+				if _, err := feedIn(t.Context(), s, "hand", strings.Repeat("x", 2*abi.MaxFeed)); err != nil {
+					t.Fatalf("region %d: %v, want that what is fed again counts once", i, err)
+				}
+			}
+			r := open(t, s, "hand")
+			defer r.Close()
+			_, err := r.Feed(t.Context(), []byte(strings.Repeat("x", 4*abi.MaxFeed)))
+			wantKind(t, err, plugins.KindInputLimit)
+		})
+	}
+}
+
+// TestInputOfOneThatFails has a parser that fails on a text which another then reads: it is one text.
+func TestInputOfOneThatFails(t *testing.T) {
+	t.Parallel()
+	h := newHost(t, plugins.Config{Limits: plugins.Limits{Input: 3 * abi.MaxFeed}})
+	load(t, h, "hand.wasm", Guest{Funcs: []Func{Feed(Unreachable)}}.Wasm())
+	load(t, h, "other.wasm", Guest{Manifest: Manifest("other")}.Wasm())
+	s := h.Session()
+	defer s.Close()
+	text := strings.Repeat("x", 2*abi.MaxFeed)
+	_, err := feedIn(t.Context(), s, "hand", text)
+	wantKind(t, err, plugins.KindTrap)
+	if _, err := feedIn(t.Context(), s, "other", text); err != nil {
+		t.Errorf("got %v, want the text read", err)
+	}
+	_, err = feedIn(t.Context(), s, "other", text)
+	wantKind(t, err, plugins.KindInputLimit)
+}
+
+// TestOutputOfManyRegions checks that the parser is not blamed for what many regions give together: a text may
+// begin as many as it likes.
+func TestOutputOfManyRegions(t *testing.T) {
+	t.Parallel()
+	for _, size := range []int{60, 200} {
+		h := newHost(t, plugins.Config{Limits: plugins.Limits{Output: 100}, Failures: 1})
+		load(t, h, "hand.wasm", Gives(abi.Event{Kind: abi.Content, Text: strings.Repeat("x", size)}).Wasm())
+		s := h.Session()
+		var err error
+		for i := 0; err == nil && i < 3; i++ {
+			_, err = feedIn(t.Context(), s, "hand", "x")
+		}
+		s.Close()
+		wantKind(t, err, plugins.KindOutputLimit)
+		want := plugins.StateOK
+		if size > 100 { // one alone does it
+			want = plugins.StateQuarantined
+		}
+		if got := h.Parsers()[0].State; got != want {
+			t.Errorf("regions of %d bytes of output: got state %s, want %s", size, got, want)
+		}
+	}
+}
+
 func TestTotalTime(t *testing.T) {
 	t.Parallel()
 	h := newHost(t, plugins.Config{Limits: plugins.Limits{Time: time.Hour, Total: 50 * time.Millisecond}})
@@ -89,19 +161,56 @@ func TestHandles(t *testing.T) {
 	s := h.Session()
 	defer s.Close()
 	a := open(t, s, "hand")
-	b := open(t, s, "hand")
+	runs := []*plugins.Run{open(t, s, "hand")}
+	for len(runs) < 2*8-1 { // an instance has room for two, and there are others
+		runs = append(runs, open(t, s, "hand"))
+	}
 	_, err := s.Open(t.Context(), "hand", abi.Options{})
 	wantKind(t, err, plugins.KindHandles)
 	a.Close()
 	a.Close()
-	c := open(t, s, "hand")
-	for _, r := range []*plugins.Run{b, c} {
+	runs = append(runs, open(t, s, "hand"))
+	for _, r := range runs {
 		if _, err := r.Feed(t.Context(), []byte("x")); err != nil {
 			t.Error(err)
 		}
 	}
 	_, err = a.Feed(t.Context(), []byte("x"))
 	wantKind(t, err, plugins.KindInternal)
+}
+
+// TestChoices has as many regions open at once as an answer may have choices, also in a guest that has no room for
+// more than three.
+func TestChoices(t *testing.T) {
+	t.Parallel()
+	for room, choices := range map[int32]int{3: 24, 100: 128} {
+		h := newHost(t, plugins.Config{Failures: 1})
+		load(t, h, "hand.wasm", Guest{Globals: []int32{0}, Events: []abi.Event{{Kind: abi.End, To: 1}}, Funcs: []Func{
+			{Name: abi.ExportOpen, Params: "iii", Results: "i", Body: Code(
+				GlobalGet, 0, Const(room), Eq, If, Void, Const(abi.OpenTooMany), Return, End,
+				GlobalGet, 0, GlobalGet, 0, Const(1), Add, GlobalSet, 0)},
+			{Name: abi.ExportClose, Params: "i", Body: Code(GlobalGet, 0, Const(-1), Add, GlobalSet, 0)},
+		}}.Wasm())
+		s := h.Session()
+		defer s.Close()
+		var runs []*plugins.Run
+		for range choices {
+			runs = append(runs, open(t, s, "hand"))
+		}
+		for i, r := range runs {
+			if _, err := r.Feed(t.Context(), []byte("x")); err != nil {
+				t.Errorf("region %d: %v", i, err)
+			}
+		}
+		_, err := s.Open(t.Context(), "hand", abi.Options{})
+		wantKind(t, err, plugins.KindHandles)
+		runs[choices-1].Close()
+		open(t, s, "hand").Close() // where there is room again
+		s.Close()
+		if m := h.Modules()[0]; m.InUse != 0 {
+			t.Errorf("%d instances are in use", m.InUse)
+		}
+	}
 }
 
 func TestHandleUsedTwice(t *testing.T) {
@@ -296,5 +405,28 @@ func TestPrintedTextIsLogged(t *testing.T) {
 	works(t, h)
 	if text.Len() > 0 {
 		t.Errorf("a guest that prints nothing: logged %s", &text)
+	}
+}
+
+// TestDenseCode has a guest whose counts take thirty microseconds and more each, such as a loop of square
+// roots that follow from each other. As many counts as are cheap between two looks at the clock take it a second,
+// and of that only so much counts as another process may have had. How much the guest has worked when it is
+// stopped does not depend on how busy the machine is.
+func TestDenseCode(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS != "linux" {
+		t.Skip("the time that a thread works is known on Linux alone")
+	}
+	h := newHost(t, plugins.Config{})
+	load(t, h, "hand.wasm", Guest{Funcs: []Func{Feed(Endless(
+		Const(0), 0x44, []byte{0, 0, 0, 0, 0, 0, 0xf8, 0x3f}, bytes.Repeat([]byte{0x9f}, 1000), 0x39, 3, 0))}}.Wasm())
+	for i, most := range []int64{200_000, 80_000} { // the second time it is known
+		s := h.Session()
+		_, err := feedIn(t.Context(), s, "hand", "x")
+		wantKind(t, err, plugins.KindTimeLimit)
+		if got := s.Work(); got > most {
+			t.Errorf("response %d: it is stopped after %d counts, want at most %d", i, got, most)
+		}
+		s.Close()
 	}
 }

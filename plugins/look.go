@@ -45,7 +45,7 @@ func Look(wasm []byte) Outline {
 		o.describe(s)
 	}
 	if err != nil {
-		o.Refused = "it is not a valid WebAssembly module: " + err.Error()
+		o.Refused = whyNotRead(err) + ": " + err.Error()
 		return o
 	}
 	o.Refused = checkModule(s)

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"github.com/tetratelabs/wazero"
@@ -29,6 +30,7 @@ type module struct {
 	parsers      []*parser
 	byName       map[string]*parser
 
+	grant    atomic.Int32 // fuel that instances begin with if its counts take long, else 0
 	pool     pool
 	tables   int // that hold it; under the host's lock
 	loadTime time.Duration
@@ -109,7 +111,7 @@ func (m *module) make(ctx context.Context, src Source, store *codeStore) error {
 	}
 	var err error
 	if m.summary, err = meter.Inspect(src.Wasm, abi.ManifestSection); err != nil {
-		return refuse("it is not a valid WebAssembly module", err)
+		return refuse(whyNotRead(err), err)
 	}
 	if reason := checkModule(m.summary); reason != "" {
 		return refuse(reason, nil)

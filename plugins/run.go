@@ -19,11 +19,14 @@ type Run struct {
 	began    time.Duration // of the session's time
 	pass     breaker.Pass  // of the parser's breaker
 	grammar  grammar
+	input    int // bytes of text that the session counts for it
+	output   int // bytes of events
 	finished bool
 	left     bool // the handle need not be closed
 	events   []abi.Event
 	failure  *failure
 	blamed   bool // for failure
+	excused  bool // other regions have a share in it
 }
 
 // Feed passes the next bytes of the region on and returns the events they gave,
@@ -33,6 +36,7 @@ func (r *Run) Feed(ctx context.Context, text []byte) ([]abi.Event, error) {
 	if err := r.begin(); err != nil || r.ended() {
 		return nil, err
 	}
+	r.input += len(text)
 	r.s.used.input += len(text)
 	if limit := r.s.host.cfg.Limits.Input; r.s.used.input > limit {
 		return nil, r.fail(fail(KindInputLimit, "the response is longer than %d bytes", limit))
@@ -49,11 +53,17 @@ func (r *Run) Feed(ctx context.Context, text []byte) ([]abi.Event, error) {
 			return nil, r.fail(err)
 		}
 	}
-	if n := len(r.events); n > 0 && r.ended() {
-		// What the parser did not take is fed again, to whoever reads on.
-		r.s.used.input -= r.grammar.fed - r.events[n-1].To
-	}
+	r.giveBack()
 	return r.events, nil
+}
+
+// giveBack has what the parser did not take not count: it is fed again, to whoever reads on.
+func (r *Run) giveBack() {
+	if r.grammar.ended {
+		taken := r.events[len(r.events)-1].To
+		r.s.used.input -= r.input - taken
+		r.input = taken
+	}
 }
 
 // Finish tells the parser that the output has ended and returns the last events,
@@ -76,6 +86,7 @@ func (r *Run) Finish(ctx context.Context, reason abi.Reason) ([]abi.Event, error
 	if err != nil {
 		return nil, r.fail(err)
 	}
+	r.giveBack()
 	return r.events, nil
 }
 
@@ -86,6 +97,7 @@ func (r *Run) Close() {
 	}
 	in := r.in
 	r.s.runs = slices.DeleteFunc(r.s.runs, func(o *Run) bool { return o == r })
+	in.full = false
 	if in.dead == nil && !r.left {
 		r.closeHandle()
 	}
@@ -139,6 +151,10 @@ func (r *Run) begin() error {
 // fail ends the run with an error that happened in it.
 func (r *Run) fail(err error) *Error {
 	r.failure, r.blamed = asFailure(err), true
+	if r.failure.kind != KindInputLimit { // another parser reads the text in its place
+		r.s.used.input -= r.input
+		r.input = 0
+	}
 	r.s.dropDead(r.in)
 	return r.p.error(err)
 }
@@ -146,6 +162,8 @@ func (r *Run) fail(err error) *Error {
 // outcome is what the breaker is told, and why.
 func (r *Run) outcome() (breaker.Outcome, string) {
 	switch {
+	case r.excused:
+		return breaker.Excluded, string(r.failure.kind)
 	case r.blamed:
 		return r.s.outcome(r.p, r.failure)
 	case r.failure != nil || r.in.dead != nil || !r.ended():
@@ -156,7 +174,9 @@ func (r *Run) outcome() (breaker.Outcome, string) {
 
 // decode appends the events in b, which is in the guest's memory, to r.events.
 func (r *Run) decode(b []byte) error {
+	r.output += len(b)
 	if limit := r.s.host.cfg.Limits.Output; r.s.used.give(r.p, len(b)) > limit {
+		r.excused = r.output <= limit // who can make a model begin many regions is not to have it quarantined
 		return r.in.die(fail(KindOutputLimit, "more than %d bytes of events", limit))
 	}
 	if countEvents(b) > maxEvents {

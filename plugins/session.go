@@ -18,7 +18,7 @@ type Session struct {
 	host   *Host
 	table  *table
 	closed bool
-	leases []*instance // at most one of a module
+	leases []*instance // of a module one, or more if many regions are open at once
 	first  [2]*instance
 	runs   []*Run // that are open
 	used   budget
@@ -47,13 +47,13 @@ func (s *Session) Open(ctx context.Context, parser string, opts abi.Options) (*R
 	if err != nil {
 		return nil, err
 	}
-	if n := s.openRuns(in); n >= s.host.cfg.Limits.Handles {
-		return nil, p.error(fail(KindHandles, "%d regions are open already", n))
+	if in, err = s.room(ctx, p, in); err != nil {
+		return nil, p.error(err)
 	}
 	if limit := s.host.cfg.Limits.Depth; opts.MaxDepth <= 0 || opts.MaxDepth > limit {
 		opts.MaxDepth = limit
 	}
-	r := &Run{s: s, in: in, p: p, began: s.used.time}
+	r := &Run{s: s, p: p, began: s.used.time}
 	in.scratch = abi.AppendOptions(in.scratch[:0], opts)
 	if len(in.scratch) > maxOptions {
 		return nil, p.error(fail(KindRefused, "its options are longer than %d bytes", maxOptions))
@@ -61,17 +61,55 @@ func (s *Session) Open(ctx context.Context, parser string, opts abi.Options) (*R
 	if r.pass, err = p.breaker.Allow(); err != nil {
 		return nil, p.error(errQuarantined)
 	}
-	if r.handle, err = s.openHandle(ctx, in, p.num); err != nil {
+	r.handle, err = s.openHandle(ctx, in, p.num)
+	for err != nil && asFailure(err).kind == KindHandles && s.openRuns(in) > 0 { // another instance may have room
+		in.full = true
+		other, none := s.room(ctx, p, in)
+		if none != nil {
+			break
+		}
+		other.scratch = append(other.scratch[:0], in.scratch...)
+		in = other
+		r.handle, err = s.openHandle(ctx, in, p.num)
+	}
+	if err != nil {
 		r.pass.Done(s.outcome(p, asFailure(err)))
 		s.dropDead(in)
 		return nil, p.error(err)
 	}
+	r.in = in
 	p.opened.Add(1)
 	if last := len(in.events) - 1; last >= 0 {
 		r.events, in.events = in.events[last], in.events[:last]
 	}
 	s.runs = append(s.runs, r)
 	return r, nil
+}
+
+// maxLeases is how many instances of a module a session has at most. With as many regions each as an
+// instance may have open by default they are enough for all choices of an answer.
+const maxLeases = 8
+
+// room finds an instance of the parser's module that may have one more region open: in, another that
+// the session has, or a new one.
+func (s *Session) room(ctx context.Context, p *parser, in *instance) (*instance, error) {
+	has := func(in *instance) bool { return !in.full && s.openRuns(in) < s.host.cfg.Limits.Handles }
+	if has(in) {
+		return in, nil
+	}
+	leases := 0
+	for _, other := range s.leases {
+		if other.mod != p.mod {
+			continue
+		}
+		if leases++; has(other) {
+			return other, nil
+		}
+	}
+	if leases >= maxLeases {
+		return nil, fail(KindHandles, "%d instances have as many regions open as they may", leases)
+	}
+	return s.acquire(ctx, p)
 }
 
 // openRuns counts the runs of an instance.
@@ -142,15 +180,24 @@ func (s *Session) lease(ctx context.Context, name string) (*parser, *instance, e
 	case in != nil:
 		return p, in, nil
 	}
-	in, err := p.mod.acquire(ctx)
+	in, err := s.acquire(ctx, p)
 	if err != nil {
 		return nil, nil, p.error(err)
+	}
+	return p, in, nil
+}
+
+// acquire takes an instance of the parser's module.
+func (s *Session) acquire(ctx context.Context, p *parser) (*instance, error) {
+	in, err := p.mod.acquire(ctx)
+	if err != nil {
+		return nil, err
 	}
 	limits := &s.host.cfg.Limits
 	in.setTime(limitedTime{limits.Time, limits.Total, &s.used.time})
 	in.beginWork()
 	s.leases = append(s.leases, in)
-	return p, in, nil
+	return in, nil
 }
 
 // find looks for a parser, and for an instance of it that the session has already.

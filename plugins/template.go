@@ -32,6 +32,14 @@ func checkSize(wasm []byte) string {
 	return ""
 }
 
+// whyNotRead is whyNotMetered for an error of meter.Inspect.
+func whyNotRead(err error) string {
+	if e, ok := errors.AsType[*meter.Error](err); ok && e.Heavy {
+		return "it is too much to compile"
+	}
+	return "it is not a valid WebAssembly module"
+}
+
 // whyNotMetered is the reason of a *LoadError of which err is the rest.
 func whyNotMetered(err error) string {
 	if e, ok := errors.AsType[*meter.Error](err); ok && e.Heavy {

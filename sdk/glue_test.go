@@ -1,6 +1,7 @@
 package sdk
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"reflect"
@@ -8,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/callgate/callgate/sdk/abi"
+	"github.com/callgate/callgate/sdk/relaxed"
 )
 
 // echo gives everything back as content, and ends at an exclamation mark.
@@ -228,5 +230,41 @@ func TestFind(t *testing.T) {
 	}
 	if got := FindParam(nil, "y"); got != nil {
 		t.Errorf("FindParam without a tool = %v, want nil", got)
+	}
+}
+
+// big writes all that it has read at once, when the output ends: every byte as six.
+type big struct{ raw []byte }
+
+func (b *big) Feed(text []byte, _ *Out) { b.raw = append(b.raw, text...) }
+
+func (b *big) Finish(_ Reason, out *Out) {
+	out.CallStart("f", "")
+	out.Args(relaxed.AppendString(nil, b.raw))
+	out.CallEnd()
+	out.End(len(b.raw))
+}
+
+// TestLongArguments has arguments that are longer than the text of one event may be.
+func TestLongArguments(t *testing.T) {
+	t.Parallel()
+	for _, n := range []int{(abi.MaxText - 2) / 6, abi.MaxText/6 + 1, 1 << 20} {
+		g := &guest{}
+		g.register(Spec{Parser: abi.Parser{Name: "big"}, New: func(Options) (Parser, error) { return &big{}, nil }})
+		id := g.open(0, nil)
+		text := bytes.Repeat([]byte{1}, n)
+		g.feed(id, text)
+		events, err := abi.DecodeEvents(nil, g.finish(id, Stop))
+		if err != nil {
+			t.Errorf("%d bytes: %v", n, err)
+			continue
+		}
+		args := ""
+		for _, e := range events {
+			args += e.Text
+		}
+		if want := relaxed.Quote(string(text)); args != want {
+			t.Errorf("%d bytes: got arguments of %d bytes, want %d", n, len(args), len(want))
+		}
 	}
 }

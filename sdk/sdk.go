@@ -108,10 +108,19 @@ func (o *Out) CallStart(name, id string) {
 func (o *Out) Args(b []byte) { o.text(abi.Args, b) }
 
 // text adds to the last event if that is of the same kind, so that what a parser writes in
-// many pieces crosses the border as one.
+// many pieces crosses the border as one. What is too long for one is several, none of which
+// ends inside a character.
 func (o *Out) text(kind Kind, b []byte) {
 	if len(b) == 0 {
 		return
+	}
+	for len(b) > abi.MaxText {
+		n := abi.MaxText
+		for n > abi.MaxText-3 && b[n]&0xc0 == 0x80 {
+			n--
+		}
+		o.text(kind, b[:n])
+		b = b[n:]
 	}
 	if o.last != kind || len(o.buf)-o.at+len(b) > abi.MaxText {
 		o.buf, o.at = abi.OpenText(o.buf, kind, o.open)

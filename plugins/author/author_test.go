@@ -176,6 +176,19 @@ func output(e *author.BuildError) string {
 	return e.Output
 }
 
+// TestBuildInOtherModes has settings of the user's that would have Go look for packages elsewhere.
+func TestBuildInOtherModes(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "nova")
+	if err := author.New(dir, "nova", author.Go); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("GO111MODULE", "off")
+	t.Setenv("GOFLAGS", "-mod=vendor -tags=other")
+	if wasm, err := author.Build(t.Context(), dir, io.Discard); err != nil || !strings.HasPrefix(string(wasm), "\x00asm") {
+		t.Errorf("got %d bytes, %v, want a module", len(wasm), err)
+	}
+}
+
 func TestBuildWithoutGo(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	if _, err := author.Build(t.Context(), t.TempDir(), io.Discard); !errors.Is(err, author.ErrNoGo) {

@@ -165,7 +165,7 @@ func environment(env []string, dir string, settings []string) []string {
 	if _, err := os.Stat(filepath.Join(dir, "vendor", "modules.txt")); err == nil {
 		mod = "-mod=vendor"
 	}
-	ours := append([]string{"GOOS=wasip1", "GOARCH=wasm", "CGO_ENABLED=0", "GOWORK=off", "GOPROXY=off", "GOFLAGS=" + mod, "GOWASM=", "GOEXPERIMENT="}, settings...)
+	ours := append([]string{"GOOS=wasip1", "GOARCH=wasm", "CGO_ENABLED=0", "GO111MODULE=on", "GOWORK=off", "GOPROXY=off", "GOFLAGS=" + mod, "GOWASM=", "GOEXPERIMENT="}, settings...)
 	env = slices.DeleteFunc(slices.Clone(env), func(v string) bool {
 		name, _, _ := strings.Cut(v, "=")
 		return slices.ContainsFunc(ours, func(o string) bool { return strings.HasPrefix(o, name+"=") })

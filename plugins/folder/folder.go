@@ -380,6 +380,9 @@ func (f *Folder) read(ctx context.Context, name string, at stamp, loaded string,
 		if sig, err = plainfile.Read(name+signature, maxSignature); err != nil {
 			return "", err
 		}
+		if sig == nil {
+			sig = []byte{} // an empty file is a signature that is not right, and not none
+		}
 	}
 	sum := fmt.Sprintf("%x", sha256.Sum256(wasm))
 	if err := f.o.Trust(name, wasm, sig); err != nil {

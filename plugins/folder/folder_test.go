@@ -262,6 +262,24 @@ func TestTrust(t *testing.T) {
 }
 
 // At the start all files that are refused are named at once.
+// TestEmptySignature has a file of signatures with nothing in it, as a disk that is full leaves one: it is one, and
+// not the same as none.
+func TestEmptySignature(t *testing.T) {
+	t.Parallel()
+	trust := func(_ string, _, signature []byte) error {
+		if signature == nil {
+			return nil
+		}
+		return errors.New("the signature is not good")
+	}
+	w := &watched{t: t, dir: t.TempDir()}
+	w.write("x.wasm.minisig", nil)
+	w.write("x.wasm", guest("a"))
+	if err := w.begin(folder.Options{Trust: trust}); err == nil || !strings.Contains(err.Error(), "it is not trusted: the signature is not good") {
+		t.Errorf("got %v, want that the signature is not good", err)
+	}
+}
+
 func TestLoadNamesAll(t *testing.T) {
 	t.Parallel()
 	host, err := plugins.New(t.Context(), plugins.Config{CacheDir: pluginstest.CacheDir(t)})

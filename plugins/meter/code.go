@@ -28,6 +28,9 @@ func (rw *rewriter) codeSection(r *reader) {
 		}
 		o = append(appendU32(o, uint32(len(body.locals)+len(body.code))), body.locals...)
 		o = append(o, body.code...)
+		if len(o) > maxCode {
+			r.tooMuch(f.base, "up to function %d the code has more than %d bytes with its counters, the limit", int(rw.importedFuncs)+i, maxCode)
+		}
 		scratch = body.code
 	})
 	if r.err == nil && n != len(defined) {

@@ -21,6 +21,7 @@ const (
 
 // typeSection appends the type of yield.
 func (rw *rewriter) typeSection(r *reader) {
+	r.atMost(maxTypes, "types")
 	n := r.each(func(int) {
 		start := r.at()
 		if form := r.u8(); r.err == nil && form != funcType {
@@ -33,10 +34,6 @@ func (rw *rewriter) typeSection(r *reader) {
 		}
 		rw.types = append(rw.types, signature{uint32(params), params+results == 0})
 	})
-	if n > maxTypes {
-		r.tooMuch(r.base, "%d types, the limit is %d", n, maxTypes)
-		return
-	}
 	o := appendU32(nil, uint32(n)+1)
 	o = append(o, entries(r)...)
 	rw.out[secType] = append(o, funcType, 0, 1, typeI32)
@@ -51,6 +48,7 @@ func entries(r *reader) []byte {
 
 // importSection appends yield, so that it is the last function imported.
 func (rw *rewriter) importSection(r *reader) {
+	r.atMost(maxImports, "imports")
 	n := r.each(func(int) { rw.readImport(r) })
 	o := appendU32(nil, uint32(n)+1)
 	o = append(o, entries(r)...)
@@ -124,10 +122,8 @@ func (rw *rewriter) globalIndex(r *reader) uint32 {
 }
 
 func (rw *rewriter) functionSection(r *reader) {
-	n := r.each(func(int) { rw.funcs = append(rw.funcs, rw.typeIndex(r)) })
-	if n > maxFuncs {
-		r.tooMuch(r.base, "%d functions, the limit is %d", n, maxFuncs)
-	}
+	r.atMost(maxFuncs, "functions")
+	r.each(func(int) { rw.funcs = append(rw.funcs, rw.typeIndex(r)) })
 	rw.keep(secFunction)
 }
 

@@ -34,7 +34,8 @@ func (rw *rewriter) globalSection(r *reader) {
 }
 
 func (rw *rewriter) exportSection(r *reader) {
-	n := r.each(func(int) {
+	r.atMost(maxExports, "exports")
+	r.each(func(int) {
 		start := r.at()
 		name := r.name()
 		kind := r.u8()
@@ -56,9 +57,6 @@ func (rw *rewriter) exportSection(r *reader) {
 		}
 		rw.export(name, kind, index)
 	})
-	if n > maxExports {
-		r.tooMuch(r.base, "%d exports, the limit is %d", n, maxExports)
-	}
 }
 
 func (rw *rewriter) export(name string, kind byte, index uint32) {

@@ -23,7 +23,8 @@ var (
 )
 
 // Inspect reads a module's imports, exports and the custom section of that name. With an error
-// the summary, if there is one, has what was read up to there.
+// the summary, if there is one, has what was read up to there. Of a module whose lists are too long to
+// be read it is an *Error that is Heavy.
 func Inspect(wasm []byte, custom string) (*Summary, error) {
 	if len(wasm) < 8 || string(wasm[:4]) != "\x00asm" {
 		return nil, errNotWasm
@@ -43,6 +44,8 @@ func Inspect(wasm []byte, custom string) (*Summary, error) {
 	switch {
 	case r.err == nil:
 		return &in.Summary, nil
+	case r.err.Heavy:
+		return &in.Summary, r.err
 	case strings.HasPrefix(r.err.Msg, "truncated"), strings.HasPrefix(r.err.Msg, "number longer"):
 		return &in.Summary, errTruncated
 	}
@@ -52,22 +55,33 @@ func Inspect(wasm []byte, custom string) (*Summary, error) {
 type inspector struct {
 	Summary
 	section string
-	types   []string
+	types   []string          // of functions
 	funcs   []uint32          // the type of each function
 	exFuncs map[string]uint32 // the function of each export that is one
+	seen    [numSections]bool
 }
 
 func (in *inspector) read(id byte, r *reader) {
+	if id != secCustom && id < numSections {
+		if in.seen[id] {
+			r.fail(r.base, "second %s section", sectionNames[id])
+		}
+		in.seen[id] = true
+	}
 	switch id {
 	case secCustom:
 		in.custom(r)
 	case secType:
+		r.atMost(maxListed, "types")
 		r.each(func(int) { in.types = append(in.types, r.signature()) })
 	case secImport:
+		r.atMost(maxListed, "imports")
 		r.each(func(int) { in.imported(r) })
 	case secFunction:
+		r.atMost(maxListed, "functions")
 		r.each(func(int) { in.funcs = append(in.funcs, r.u32()) })
 	case secExport:
+		r.atMost(maxListed, "exports")
 		r.each(func(int) { in.exported(r) })
 	}
 }
@@ -91,7 +105,7 @@ func (in *inspector) imported(r *reader) {
 	case kindFunc:
 		t := r.u32()
 		in.funcs = append(in.funcs, t)
-		e.Type += in.signature(t)
+		e.Type = in.signature(t)
 	case kindTable:
 		r.u8()
 		r.limits()
@@ -121,13 +135,13 @@ func (in *inspector) resolve(r *reader) {
 			r.fail(-1, "export %.200q is a function that does not exist", name)
 			return
 		}
-		in.Exports[name] += in.signature(in.funcs[i])
+		in.Exports[name] = in.signature(in.funcs[i])
 	}
 }
 
 func (in *inspector) signature(t uint32) string {
 	if int64(t) >= int64(len(in.types)) {
-		return "(?)"
+		return "func(?)"
 	}
 	return in.types[t]
 }
@@ -160,7 +174,7 @@ func (r *reader) signature() string {
 		r.fail(start, "type of form 0x%02x is not supported", form)
 	}
 	params, results := r.valueTypes(), r.valueTypes()
-	s := "(" + strings.Join(params, ", ") + ")"
+	s := "func(" + strings.Join(params, ", ") + ")"
 	if len(results) > 0 {
 		s += " " + strings.Join(results, ", ")
 	}

@@ -134,6 +134,9 @@ func (rw *rewriter) addCustom(r *reader, s section) {
 		r.fail(c.err.Offset, "custom section: %s", c.err.Msg)
 		return
 	}
+	if len(rw.custom) == maxCustom {
+		r.tooMuch(s.offset, "more than %d custom sections", maxCustom)
+	}
 	if name == "name" || strings.HasPrefix(name, ".debug_") {
 		return
 	}

@@ -48,6 +48,7 @@ const (
 
 // elementSection shifts the function indexes of all eight kinds of segments.
 func (rw *rewriter) elementSection(r *reader) {
+	r.atMost(maxSegments, "element segments")
 	var o []byte
 	n := r.each(func(int) { o = rw.element(r, o) })
 	if n > 0 {
@@ -99,6 +100,7 @@ func (rw *rewriter) elementType(r *reader, exprs bool) byte {
 // dataSection takes the segments out, or leaves all of them in if one is not an
 // active one with a constant offset or code refers to segments.
 func (rw *rewriter) dataSection(r *reader) {
+	r.atMost(maxSegments, "data segments")
 	r.b = bytes.Clone(r.b) // the segments outlive the input
 	start := r.at()
 	strip := !rw.usesData

@@ -8,10 +8,14 @@ package meter
 // program of Zig a function has 107,000 blocks × locals.
 const (
 	maxTypes        = 1000
+	maxImports      = 1000
 	maxValues       = 1000 // parameters and results of a function, as browsers have it
 	maxFuncs        = 50_000
 	maxGlobals      = 10_000 // each takes some hundred bytes of every instance, beyond its memory
 	maxExports      = 10_000
+	maxSegments     = 100_000     // of data, and of elements
+	maxCustom       = 1000        // sections that are kept
+	maxCode         = 64 << 20    // bytes of all functions with their counters
 	maxBody         = 1 << 20     // bytes of a function
 	maxBlocks       = 10_000      // of a function
 	maxFuncWeight   = 500_000     // blocks × locals of a function
@@ -30,6 +34,18 @@ func (r *reader) tooMuch(offset int, format string, args ...any) {
 	if r.err == nil {
 		r.fail(offset, format, args...)
 		r.err.Heavy = true
+	}
+}
+
+// maxListed is how many types, imports, functions and exports of a module are listed at most. It is more
+// than a module may have that is to be compiled, so that of a larger program that is no plugin this is said.
+const maxListed = 200_000
+
+// atMost fails if the vector that comes next has too many entries, before any of them is read.
+func (r *reader) atMost(limit int, what string) {
+	ahead := *r
+	if n := ahead.count(); n > limit {
+		r.tooMuch(r.at(), "%d %s, the limit is %d", n, what, limit)
 	}
 }
 

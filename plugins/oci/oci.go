@@ -15,6 +15,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
@@ -226,7 +227,8 @@ func (r Ref) copy(ctx context.Context, kept Ref) (*Plugin, error) {
 	if err := os.MkdirAll(filepath.Dir(kept.layout), 0o700); err != nil {
 		return nil, err
 	}
-	tmp, err := os.MkdirTemp(filepath.Dir(kept.layout), "pull")
+	clean(filepath.Dir(kept.layout))
+	tmp, err := os.MkdirTemp(filepath.Dir(kept.layout), staging)
 	if err != nil {
 		return nil, err
 	}
@@ -256,6 +258,25 @@ func (r Ref) copy(ctx context.Context, kept Ref) (*Plugin, error) {
 		return nil, err
 	}
 	return p, nil
+}
+
+// Where a plugin is while it is copied, and how long that takes at most.
+const (
+	staging   = "pull"
+	staleTime = time.Hour
+)
+
+// clean removes what processes left that were ended while they copied.
+func clean(dir string) {
+	entries, _ := os.ReadDir(dir) // one that cannot be read is noticed when a plugin is kept there
+	for _, e := range entries {
+		if !strings.HasPrefix(e.Name(), staging) {
+			continue
+		}
+		if info, err := e.Info(); err == nil && time.Since(info.ModTime()) > staleTime {
+			_ = os.RemoveAll(filepath.Join(dir, e.Name()))
+		}
+	}
 }
 
 // successors has nothing copied but the manifest and the plugin, whatever else the manifest

@@ -3,14 +3,17 @@ package oci_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
@@ -194,6 +197,32 @@ func TestPullAtOnce(t *testing.T) {
 		if left, err := os.ReadDir(dir); err != nil || len(left) != 1 {
 			t.Errorf("%d entries are left, %v, want 1", len(left), err)
 		}
+	}
+}
+
+// TestLeftOver has what processes left that were ended while they pulled: it does not stay.
+func TestLeftOver(t *testing.T) {
+	t.Parallel()
+	served, good := layoutOf(t)
+	server := httptest.NewServer(registryOf(served))
+	defer server.Close()
+	dir := t.TempDir()
+	for name, age := range map[string]time.Duration{"pull123": 2 * time.Hour, "pull456": 0, "other": 2 * time.Hour} {
+		at := time.Now().Add(-age)
+		if err := errors.Join(os.Mkdir(filepath.Join(dir, name), 0o700), os.WriteFile(filepath.Join(dir, name, "blob"), wasm, 0o600), os.Chtimes(filepath.Join(dir, name), at, at)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := pull(t, strings.TrimPrefix(server.URL, "http://")+"/me/mine@"+good.String(), dir); err != nil {
+		t.Fatal(err)
+	}
+	left, err := os.ReadDir(dir)
+	var names []string
+	for _, e := range left {
+		names = append(names, e.Name())
+	}
+	if want := []string{good.Encoded(), "other", "pull456"}; err != nil || !slices.Equal(names, want) {
+		t.Errorf("got %q, %v, want %q: another process may be at work on what is new", names, err, want)
 	}
 }
 

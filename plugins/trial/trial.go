@@ -166,6 +166,9 @@ func Run(ctx context.Context, cfg Config) (*Report, error) {
 
 // start makes a host with the built-in parsers.
 func start(ctx context.Context, cfg Config) (*trial, error) {
+	if len(cfg.Builtin.Wasm) > 0 && cfg.Plugin.Name == cfg.Builtin.Name { // it would be taken for a new version of that
+		cfg.Plugin.Name += "/"
+	}
 	t := &trial{cfg: cfg, printed: &printed{}}
 	t.report = Report{Plugin: cfg.Plugin.Name, Seed: cfg.Seed, Checks: []Check{}, Failures: []Failure{}}
 	host, err := plugins.New(ctx, plugins.Config{

@@ -91,6 +91,19 @@ func TestStarter(t *testing.T) {
 	}
 }
 
+// TestNameOfTheBuiltin has a plugin whose folder is called as the plugin with the gateway's own parsers: it takes
+// nothing of their place.
+func TestNameOfTheBuiltin(t *testing.T) {
+	t.Parallel()
+	r := try(t, trial.Config{
+		Plugin:  plugins.Source{Name: builtin.Name, Wasm: Guest{Manifest: Manifest("own", "hand")}.Wasm()},
+		Builtin: plugins.Source{Name: builtin.Name, Wasm: Guest{}.Wasm()},
+	})
+	if got, want := onlyFailure(t, r), `load: parser name "hand" is taken by plugin builtin`; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
 // TestBuiltin tries parsers that come with the gateway, some of them with their own cases, from
 // which one has the settings that it cannot do without. They keep the contract, to which sdktest
 // holds all of them: what fails here is wrong with the trial.
