@@ -96,7 +96,7 @@ func (p *Process) End(s os.Signal) error {
 // caller listens on it, and is the caller's again after a restart.
 func FreeAddress(ctx context.Context) (string, error) {
 	var c net.ListenConfig
-	l, err := c.Listen(ctx, "tcp", fmt.Sprintf("127.%d.%d.%d:0", 1+rand.IntN(254), rand.IntN(256), 1+rand.IntN(254)))
+	l, err := c.Listen(ctx, "tcp", fmt.Sprintf("127.%d.%d.%d:0", 1+rand.IntN(254), rand.IntN(256), 1+rand.IntN(254))) //nolint:gosec // no secret
 	if err != nil { // not all systems have more than one
 		l, err = c.Listen(ctx, "tcp", "127.0.0.1:0")
 	}
@@ -107,11 +107,11 @@ func FreeAddress(ctx context.Context) (string, error) {
 }
 
 // Refusing is a free address that refuses connections for as long as the test runs.
-func Refusing(t testing.TB) string {
-	t.Helper()
-	addr, err := FreeAddress(t.Context())
+func Refusing(tb testing.TB) string {
+	tb.Helper()
+	addr, err := FreeAddress(tb.Context())
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return addr
 }

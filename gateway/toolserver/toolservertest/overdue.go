@@ -14,7 +14,8 @@ func Overdue(ctx context.Context) (late context.Context, end func()) {
 }
 
 type overdue struct {
-	context.Context
+	context.Context //nolint:containedctx // it is one
+
 	over chan struct{}
 }
 
