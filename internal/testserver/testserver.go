@@ -97,7 +97,8 @@ func (p *Process) End(s os.Signal) error {
 func FreeAddress(ctx context.Context) (string, error) {
 	var c net.ListenConfig
 	l, err := c.Listen(ctx, "tcp", fmt.Sprintf("127.%d.%d.%d:0", 1+rand.IntN(254), rand.IntN(256), 1+rand.IntN(254))) //nolint:gosec // no secret
-	if err != nil {                                                                                                   // not all systems have more than one
+	if err != nil {
+		// Not all systems have more than one.
 		l, err = c.Listen(ctx, "tcp", "127.0.0.1:0")
 	}
 	if err != nil {
