@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"golang.org/x/tools/txtar"
@@ -108,19 +109,21 @@ func stable(out string) string {
 // TestWaits says what is under way, when nothing ends.
 func TestWaits(t *testing.T) {
 	t.Parallel()
-	var out bytes.Buffer
-	r := newReport(&out)
-	r.expect([]string{root + "gateway"})
-	r.add(event{Action: "start", Package: root + "gateway"})
-	r.add(event{Action: "pass", Package: root + "gateway", Test: "TestA"})
-	r.waits(time.Hour)
-	if out.Len() > 0 {
-		t.Errorf("got %q, want nothing yet", &out)
-	}
-	r.waits(0)
-	if got := out.String(); got != "    ... gateway for 0s, 1 tests\n" {
-		t.Errorf("got %q, want the package that runs", got)
-	}
+	synctest.Test(t, func(t *testing.T) { // by a clock of its own
+		var out bytes.Buffer
+		r := newReport(&out)
+		r.expect([]string{root + "gateway"})
+		r.add(event{Action: "start", Package: root + "gateway"})
+		r.add(event{Action: "pass", Package: root + "gateway", Test: "TestA"})
+		r.waits(time.Hour)
+		if out.Len() > 0 {
+			t.Errorf("got %q, want nothing yet", &out)
+		}
+		r.waits(0)
+		if got := out.String(); got != "    ... gateway for 0s, 1 tests\n" {
+			t.Errorf("got %q, want the package that runs", got)
+		}
+	})
 }
 
 // TestBounds holds that the end has ten lines at most, whatever went wrong.
