@@ -22,6 +22,7 @@ type Writer struct {
 	blocks  blocks
 	reading reading
 	end     ending
+	passage passage
 	usage   []byte // the upstream's, as it came last
 	scratch []byte // a frame that was changed, as it goes out
 	started bool
@@ -33,6 +34,7 @@ func newWriter(f *Front, r *gateway.Response) *Writer {
 	w.print.whole = !f.stream
 	w.blocks.shown, w.blocks.content.sealed, w.blocks.content.print = f.shown, f.shown == sealed, &w.print
 	w.reading.blocks, w.reading.summary = &w.blocks, r.Summary
+	w.passage = passage{w: w, index: -1}
 	return w
 }
 
@@ -73,6 +75,16 @@ func (w *Writer) frame(f *wire.Frame) error {
 		return nil
 	case f.Done:
 		return w.finish()
+	}
+	if isOwn(w.summary) {
+		if w.blocks.shown == hidden { // some of Anthropic's models think unasked, and want it back
+			w.blocks.shown = readable
+		}
+		if taken, err := w.passage.pass(f); taken || err != nil {
+			return err
+		}
+	}
+	switch {
 	case f.Data == nil: // a comment, by which an upstream shows that it lives
 		if w.started {
 			w.print.dst = append(w.print.dst, Form.Ping...)
@@ -141,9 +153,7 @@ func (w *Writer) choices(f *wire.Frame) error {
 	for i, choices := 0, f.Choices(); i < len(choices); i++ {
 		if c := &choices[i]; c.Index == 0 {
 			if c.Reason != "" {
-				w.end.own = isOwn(w.summary)
-				w.end.read(c.Object.Of(f.Data), f.Data)
-				w.blocks.content.cut = w.end.isCut()
+				w.readEnd(f, c)
 			}
 			if err := w.reading.body(f, c); err != nil {
 				return err
@@ -156,12 +166,24 @@ func (w *Writer) choices(f *wire.Frame) error {
 	return nil
 }
 
+// readEnd reads what a choice says of the answer's end.
+func (w *Writer) readEnd(f *wire.Frame, c *wire.Choice) {
+	w.end.own = isOwn(w.summary)
+	w.end.read(c.Object.Of(f.Data), f.Data)
+	w.blocks.content.cut = w.end.isCut()
+}
+
 // aside takes what an upstream of the Messages API has said of no block: an event as it is, and what its last one says.
 func (w *Writer) aside(own value) {
 	if event := find(own, "event"); event != nil && w.front.stream {
 		w.print.dst = append(append(append(w.print.dst, "event: "...), text(find(event, "type"))...), "\ndata: "...)
 		w.print.dst = append(appendLine(w.print.dst, event), "\n\n"...)
 	}
+	w.readStop(own)
+}
+
+// readStop reads what the last event of an upstream of the Messages API says.
+func (w *Writer) readStop(own value) {
 	if stop := find(own, "stop"); stop != nil {
 		w.end.stop = others(stop)
 	}
@@ -245,9 +267,19 @@ func (w *Writer) finish() error {
 	if w.closed {
 		return nil
 	}
+	whole := w.passage.isWhole()
+	if !whole {
+		if err := w.passage.stop(); err != nil {
+			return err
+		}
+	}
 	w.start(nil)
 	if err := w.complete(); err != nil {
 		return err
+	}
+	if whole {
+		w.passage.writeEnd()
+		return nil
 	}
 	dst := w.print.dst
 	dst = append(dst, "event: message_delta\ndata: {\"type\":\"message_delta\",\"delta\":{"...)
