@@ -97,8 +97,12 @@ func TestRecorded(t *testing.T) {
 					if !reflect.DeepEqual(got, want) {
 						t.Errorf("got the answer\n%s\nwant\n%s", inLines(got), inLines(want))
 					}
-					if protocol == "messages" && strings.HasPrefix(answer, "event:") {
+					switch {
+					case protocol != "messages":
+					case strings.HasPrefix(answer, "event:"):
 						sameData(t, r.body, answer)
+					default:
+						equalBytes(t, "answers", r.body, answer)
 					}
 				}
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"crypto/rand"
+	"slices"
 	"strings"
 
 	"github.com/callgate/callgate/gateway"
@@ -352,6 +353,9 @@ func (w *Writer) Whole(f *wire.Frame) ([]byte, error) {
 	if err := w.complete(); err != nil {
 		return nil, err
 	}
+	if came := w.asItCame(f); came != nil {
+		return came, nil
+	}
 	dst := w.print.dst
 	dst = append(dst, `],`...)
 	dst = w.end.append(dst, w.blocks.outcome(), w.front)
@@ -375,14 +379,45 @@ func (w *Writer) Whole(f *wire.Frame) ([]byte, error) {
 // isOwn reports whether the upstream speaks the Messages API. Blocks in its form are not believed of another one.
 func isOwn(s *gateway.Summary) bool { return s.Protocol == Protocol }
 
-// ownContent is the content of an answer of the Messages API as it came, where the upstream
-// speaks that: its blocks in their order, with all that a chat completion has no place for.
-func ownContent(f *wire.Frame) []byte {
+// asItCame is an answer of the Messages API as it came, with another content where something was changed of that; nil if
+// more than that has to be written.
+func (w *Writer) asItCame(f *wire.Frame) []byte {
+	m := ownMessage(f)
+	if m == nil || w.blocks.own == nil || w.summary.ToolRun != nil || !w.end.isOwn(w.blocks.outcome()) || !isObject(find(m, "usage")) ||
+		text(find(m, "type")) != "message" || text(find(m, "role")) != "assistant" || !isString(find(m, "id")) || len(inner(find(m, "model"))) == 0 {
+		return nil
+	}
+	var edits []wire.Edit
+	set := func(name string, v []byte) {
+		if at := wire.Find(m, wire.Span{End: len(m)}, name); string(at.Of(m)) != string(v) {
+			edits = append(edits, wire.Edit{At: at, With: v})
+		}
+	}
+	set("content", slices.Concat([]byte{'['}, w.blocks.own, []byte{']'}))
+	set("id", quoted([]byte(w.blocks.content.id)))
+	if w.summary.Execution {
+		at := len(m) - len("}")
+		edits = append(edits, wire.Edit{At: wire.Span{Start: at, End: at}, With: append([]byte(`,"execution":`), observe.Execution(w.summary, false)...)})
+	}
+	return wire.Splice(m, edits)
+}
+
+// ownMessage is an answer of the Messages API as it came, where the upstream speaks that; nil if it is not there.
+func ownMessage(f *wire.Frame) value {
 	choices := f.Choices()
 	if len(choices) != 1 {
 		return nil
 	}
-	content := find(find(choices[0].Body.Of(f.Data), own), "content")
+	m := find(find(choices[0].Body.Of(f.Data), own), "message")
+	if !isObject(m) {
+		return nil
+	}
+	return m
+}
+
+// ownContent is its content: blocks in their order, with all that a chat completion has no place for.
+func ownContent(f *wire.Frame) []byte {
+	content := find(ownMessage(f), "content")
 	if !isArray(content) {
 		return nil
 	}
