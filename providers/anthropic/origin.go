@@ -25,9 +25,12 @@ const (
 	lineRoom   = len(":from  \n") + 20 // what the line of an event has besides its block
 )
 
+// bom is a byte order mark.
+const bom = "\xef\xbb\xbf"
+
 // come takes a block, and returns what its line takes in front of a frame.
 func (o *origins) come(b *wire.Block, data value) int {
-	raw := bytes.TrimPrefix(b.Raw, []byte("\xef\xbb\xbf"))
+	raw := bytes.TrimPrefix(b.Raw, []byte(bom))
 	o.block = o.block[:0]
 	ok := !b.Cut && bytes.Count(raw, []byte("\r")) == bytes.Count(raw, []byte("\r\n"))
 	if ok {

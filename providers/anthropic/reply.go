@@ -21,6 +21,7 @@ type stream struct {
 	chunks   chunks // that the decoder writes
 	given    int    // of their frames
 	origins  origins
+	repeated repeated
 	warnings warnings
 	err      error // that ended the stream
 	frame    wire.Frame
@@ -86,7 +87,10 @@ func (s *stream) read() {
 		s.err = err
 		return
 	}
-	data := bytes.TrimSpace(b.Data)
+	if s.again(&b) {
+		return
+	}
+	data, plain := bytes.TrimSpace(b.Data), len(s.chunks.with) == 0 && len(s.origins.waiting) == 0
 	s.chunks.room = 0
 	if s.chunks.native {
 		s.chunks.room = s.origins.come(&b, data)
@@ -95,6 +99,7 @@ func (s *stream) read() {
 	case len(data) > 0:
 		if err = s.decoder.read(data); err == nil && s.chunks.native {
 			s.origins.name(&s.chunks, &s.decoder.blocks)
+			s.learn(&b, data, plain)
 		}
 	case !bytes.HasPrefix(b.Raw, []byte(":")):
 	case s.chunks.native: // no words of its own, which could be those of a [wire.Origin]
