@@ -15,7 +15,8 @@ import (
 )
 
 // Writer writes one answer. It is used by one goroutine. What a message consists of is the
-// business of blocks; the writer reads frames, and says what stands around the blocks.
+// business of blocks; the writer reads frames, and says what stands around the blocks. Events of
+// an upstream of the Messages API go by as they came, as long as the passage lets them.
 type Writer struct {
 	front   *Front
 	summary *gateway.Summary
