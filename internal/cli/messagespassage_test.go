@@ -382,3 +382,19 @@ func TestMessagesPassageEdits(t *testing.T) {
 		})
 	}
 }
+
+// TestMessagesPassageNotJSON has a delta like those before it but for a text that is no JSON: it is refused, as any other.
+func TestMessagesPassageNotJSON(t *testing.T) {
+	t.Parallel()
+	for _, bad := range []string{`a\x`, `a\u12g4`, `a\u12`, "a\tb", `a","b":"c`, `a\`} {
+		datas := []string{`{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}`}
+		for _, text := range []string{"one", `t\u0077o`, "three", bad} {
+			datas = append(datas, `{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"`+text+`"}}`)
+		}
+		stream := messageStream(append(datas, `{"type":"content_block_stop","index":0}`)...)
+		r := passageGate(t, "", "")(stream)
+		if valid := json.Valid([]byte(datas[len(datas)-1])); valid != !strings.Contains(r.body, "event: error") || !valid && strings.Contains(r.body, bad) || !strings.Contains(r.body, `t\u0077o`) {
+			t.Errorf("of %q: got %s", bad, r.body)
+		}
+	}
+}
