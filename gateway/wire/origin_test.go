@@ -1,6 +1,7 @@
 package wire_test
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/callgate/callgate/gateway/wire"
@@ -35,5 +36,32 @@ func TestChangedFrameHasNoOrigins(t *testing.T) {
 	other.Change(0).PutText([]abi.Event{{Kind: abi.Content, Text: "is"}}, "")
 	if got := string(other.AppendTo(nil)); got != ": from 1\n:from x\n"+want {
 		t.Errorf("got %q", got)
+	}
+}
+
+// TestFlat has blocks of streams put on one line and back.
+func TestFlat(t *testing.T) {
+	t.Parallel()
+	for _, block := range []string{"event: a\ndata: {}\n\n", "event:a\r\ndata:{}\r\n\r\n", ": x\n\n", "data: {\ndata: }\n\n", ""} {
+		flat, ok := wire.AppendFlat([]byte("x"), []byte(block))
+		if got := string(wire.AppendUnflat(nil, flat[1:])); !ok || got != block {
+			t.Errorf("got %q, %v, of %q", got, ok, block)
+		}
+		f := wire.EventFrom(wire.AppendOrigin(nil, wire.Origin{Number: 7, Data: flat[1:]}), []byte("{}"))
+		if list := f.Origins(); len(list) != 1 || list[0].Number != 7 || string(list[0].Data) != string(flat[1:]) {
+			t.Errorf("got %v of %q", list, block)
+		}
+		var lines []string
+		for rest := flat[1:]; len(rest) > 0; {
+			var line []byte
+			line, rest = wire.CutFlat(rest)
+			lines = append(lines, string(line))
+		}
+		if block == "event:a\r\ndata:{}\r\n\r\n" && fmt.Sprint(lines) != "[event:a data:{} ]" {
+			t.Errorf("got the lines %q", lines)
+		}
+	}
+	if _, ok := wire.AppendFlat(nil, []byte("data: \x1e\n\n")); ok {
+		t.Error("a block was taken that cannot come back")
 	}
 }
