@@ -47,6 +47,18 @@ func (f *Frame) AppendOrigins(list []Origin) []Origin {
 	}
 }
 
+// Chunk is the frame as it came, without the lines of what it was made of.
+func (f *Frame) Chunk() []byte {
+	rest := f.Raw
+	for {
+		_, size := readOrigin(rest)
+		if size == 0 {
+			return rest
+		}
+		rest = rest[size:]
+	}
+}
+
 // What stands for line ends in a block that is on one line. JSON has them nowhere.
 const (
 	lineFeed       = '\x1e'

@@ -65,3 +65,20 @@ func TestFlat(t *testing.T) {
 		t.Error("a block was taken that cannot come back")
 	}
 }
+
+// TestChunk holds that what a frame was made of is no part of its chunk.
+func TestChunk(t *testing.T) {
+	t.Parallel()
+	data := []byte(`{"x":1}`)
+	lines := wire.AppendOrigin(wire.AppendOrigin(nil, wire.Origin{Number: 1, Data: []byte(`{"type":"a"}`)}), wire.Origin{Number: 2})
+	for name, origins := range map[string][]byte{"none": nil, "two": lines} {
+		f := wire.EventFrom(origins, data)
+		if got := string(f.Chunk()); got != "data: {\"x\":1}\n\n" {
+			t.Errorf("%s: got %q", name, got)
+		}
+	}
+	comment := wire.Frame{Raw: []byte(": fromage\n\n")}
+	if got := string(comment.Chunk()); got != ": fromage\n\n" {
+		t.Errorf("got %q", got)
+	}
+}
