@@ -32,6 +32,7 @@ type Writer struct {
 func newWriter(f *Front, r *gateway.Response) *Writer {
 	w := &Writer{front: f, summary: r.Summary}
 	w.print.whole = !f.stream
+	w.blocks.kept.tools = hasElements(find(f.body, "tools"))
 	w.blocks.shown, w.blocks.content.sealed, w.blocks.content.print = f.shown, f.shown == sealed, &w.print
 	w.reading.blocks, w.reading.summary = &w.blocks, r.Summary
 	return w
@@ -293,7 +294,7 @@ func (w *Writer) complete() error {
 		return e
 	}
 	w.closed = true
-	if w.blocks.hid {
+	if w.blocks.hasHidden() {
 		w.summary.Warn("dropped:thinking")
 	}
 	if w.blocks.unnamed {
