@@ -66,28 +66,64 @@ func (p *Provider) fit(body []byte, model string) (gone []string, edits []wire.E
 				edits = append(edits, wire.Edit{At: wire.Span{Start: at, End: at + len(key)}, With: []byte("max_completion_tokens")})
 			}
 		case string(key) == "messages":
+			note := func(name string) {
+				if !slices.Contains(thoughts, name) {
+					thoughts = append(thoughts, name)
+				}
+			}
+			kept, from := -1, -1 // where the last message ends that stays, and where those begin that go behind it
 			wire.Elements(body, v.Start, func(_ int, m wire.Span) bool {
-				drop := func(at wire.Span, place string, members ...string) {
+				drop := func(at wire.Span, place string, members ...string) (cuts []wire.Edit) {
 					for _, name := range members {
-						if len(wire.Remove(at.Of(body), name)) > 0 && !slices.Contains(thoughts, place+name) {
-							thoughts = append(thoughts, place+name)
+						if len(wire.Remove(at.Of(body), name)) > 0 {
+							note(place + name)
 						}
 					}
-					edits = append(edits, wire.Shifted(wire.Remove(at.Of(body), members...), at.Start)...)
+					return wire.Shifted(wire.Remove(at.Of(body), members...), at.Start)
 				}
-				drop(m, "", thoughtMembers...)
+				cuts := drop(m, "", thoughtMembers...)
+				if len(cuts) > 0 && isThoughtOnly(m.Of(body)) {
+					note("empty")
+					if from < 0 {
+						from = m.Start
+					}
+					return true
+				}
+				if from >= 0 { // with the comma behind them
+					edits, from = append(edits, wire.Edit{At: wire.Span{Start: from, End: m.Start}}), -1
+				}
+				kept, edits = m.End, append(edits, cuts...)
 				if calls := wire.Find(body, m, "tool_calls"); !calls.IsNull(body) {
 					wire.Elements(body, calls.Start, func(_ int, call wire.Span) bool {
-						drop(call, "tool_calls.", signatureMember)
+						edits = append(edits, drop(call, "tool_calls.", signatureMember)...)
 						return true
 					})
 				}
 				return true
 			})
+			if from >= 0 {
+				if kept >= 0 { // with the comma in front
+					from = kept
+				}
+				edits = append(edits, wire.Edit{At: wire.Span{Start: from, End: v.End - 1}})
+			}
 		}
 		return true
 	})
 	return gone, edits, thoughts
+}
+
+// isThoughtOnly reports whether a message says nothing but what the model has thought, as an answer that was stopped
+// there. Mistral refuses a message of the assistant that says nothing; see LiteLLM's mistral/chat/transformation.py.
+func isThoughtOnly(message []byte) bool {
+	only := true
+	wire.Members(message, 0, func(key []byte, at wire.Span) bool {
+		v := at.Of(message)
+		hollow := v[0] == 'n' || (v[0] == '"' || v[0] == '[' || v[0] == '{') && wire.Blank(v[1:len(v)-1])
+		only = hollow || string(key) == "role" && string(v) == `"assistant"` || slices.Contains(thoughtMembers, string(key))
+		return only
+	})
+	return only
 }
 
 // reasons reports whether a model of OpenAI's thinks before it answers, by its name: all do since
