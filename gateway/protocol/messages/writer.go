@@ -308,6 +308,9 @@ func (w *Writer) Whole(f *wire.Frame) ([]byte, error) {
 	if f == nil || !f.IsChunk() {
 		return nil, &gateway.Error{Kind: gateway.Unavailable, Message: "The upstream's answer is no chat completion."}
 	}
+	if len(f.Choices()) == 0 {
+		return nil, &gateway.Error{Kind: gateway.Unavailable, Message: "The upstream's answer has no choice."}
+	}
 	if f.Changed() {
 		w.scratch = f.AppendTo(w.scratch[:0])
 		changed := &wire.Frame{Raw: w.scratch, Data: w.scratch, Whole: true}
