@@ -45,10 +45,10 @@ func TestFinishReasons(t *testing.T) {
 				t.Errorf("%s stream %v: a client of Messages got %s, want %s", finish, streamed, message.body, has)
 			}
 			response := g.do(g.request("POST", "/v1/responses", fmt.Sprintf(`{"model":"m","stream":%v,"input":%q}`, streamed, finish)))
-			has = `"incomplete_details":{"reason":"` + want + `"}`
-			if want == failure {
+			switch has = `"incomplete_details":{"reason":"` + want + `"}`; want {
+			case failure:
 				has = failure
-			} else if want == "" {
+			case "":
 				has = `"status":"completed"`
 			}
 			if !strings.Contains(response.body, has) {
