@@ -185,9 +185,11 @@ func IsCut(finish string) bool {
 }
 
 // isGivenUp reports whether a finish reason says that the server has ended an answer that it could not go on with:
-// OpenRouter's error, vLLM's abort, DeepSeek's insufficient_system_resource.
+// OpenRouter's error, vLLM's abort, DeepSeek's insufficient_system_resource, GLM's network_error, and Gemini's for
+// an answer or a call that its server could not use, of which the client gets nothing. LiteLLM lists them in
+// core_helpers.py.
 func isGivenUp(finish string) bool {
-	return containsAny(strings.ToLower(finish), "error", "abort", "insufficient")
+	return containsAny(strings.ToLower(finish), "error", "abort", "insufficient", "malformed", "unexpected_tool_call", "too_many_tool_calls", "missing_thought_signature")
 }
 
 // GivenUp is the error of an answer whose finish reason says so, nil for any other. Protocols have it that pass
@@ -200,12 +202,14 @@ func GivenUp(finish string) *Error {
 }
 
 // CutBy is what has cut an answer short, by its finish reason in any server's words: "length",
-// "content_filter", or "" for nothing.
+// "content_filter", or "" for nothing. Those of GLM, Cohere, Bedrock and Gemini are in LiteLLM's core_helpers.py.
 func CutBy(finish string) string {
 	switch lower := strings.ToLower(finish); {
-	case containsAny(lower, "length", "max_tokens"):
+	case containsAny(lower, "length", "max_tokens", "context_window"):
 		return "length"
-	case containsAny(lower, "filter", "safety"):
+	case strings.Contains(lower, "malformed"): // also behind the name of a filter, as Gemini's server writes it
+		return ""
+	case containsAny(lower, "filter", "safety", "sensitive", "toxic", "guardrail", "recitation", "prohibited", "blocklist", "spii"), lower == "language":
 		return "content_filter"
 	}
 	return ""

@@ -32,12 +32,23 @@ func (l *Lost) See(f *wire.Frame, s *gateway.Summary) {
 		warnOfMembers(c.Object.Of(f.Data), inChoice, "choices.", s)
 		if !c.Body.Empty() {
 			warnOfMembers(c.Body.Of(f.Data), inMessage, "message.", s)
+			warnOfForm(c.Body.Of(f.Data), s)
 		}
 	}
 }
 
 // maxMember is how long a name may be in a warning that comes from the upstream.
 const maxMember = 64
+
+// warnOfForm warns of members that are known, and not read in the form that they have: reasoning that is no text, and calls
+// in a text.
+func warnOfForm(message []byte, s *gateway.Summary) {
+	for _, name := range [...]string{"reasoning_content", "reasoning", "tool_calls"} {
+		if v := memberOf(message, name); v != nil && isString(v) == (name == "tool_calls") && !IsHollow(v) {
+			s.Warn("dropped:answer.message." + name)
+		}
+	}
+}
 
 // warnOfMembers warns of members of an object that say something and are not known.
 func warnOfMembers(object []byte, known Names, place string, s *gateway.Summary) {

@@ -454,8 +454,17 @@ func TestMessagesEncrypted(t *testing.T) {
 			if strings.Contains(sent, "redacted_thinking") || !strings.Contains(sent, `[{"type":"tool_use","id":"tool_f_1"`) || !strings.Contains(r.header.Get("x-callgate-warnings")+r.body, "dropped:messages.thinking") {
 				t.Errorf("Anthropic got %s, and the client %v and %s", sent, r.header, r.body)
 			}
-			if r, _ := ask(`"model":"a",`+tools, ""); strings.Contains(r.body, "redacted_thinking") || !strings.Contains(r.header.Get("x-callgate-warnings")+r.body, "dropped:thinking") {
-				t.Errorf("a client that wants no thinking got %v and %s", r.header, r.body)
+			if r, _ := ask(`"model":"a",`, ""); strings.Contains(r.body, "redacted_thinking") || !strings.Contains(r.header.Get("x-callgate-warnings")+r.body, "dropped:thinking") {
+				t.Errorf("a client that wants no thinking, and cannot bring a call back, got %v and %s", r.header, r.body)
+			}
+			r, _ = ask(`"model":"a",`+tools, "")
+			if m, err = read([]byte(r.body)); err != nil || len(m.Content) != 2 || strings.Contains(r.header.Get("x-callgate-warnings")+r.body, "dropped:thinking") {
+				t.Fatalf("a client that wants no thinking got %v, %v and %s", err, r.header, r.body)
+			}
+			content, _ = json.Marshal(m.Content)
+			turn = fmt.Sprintf(`,{"role":"assistant","content":%s},{"role":"user","content":[{"type":"tool_result","tool_use_id":"tool_f_1","content":"r"}]}`, content)
+			if _, sent := ask(`"model":"a",`+tools, turn); !strings.Contains(sent, `"reasoning_details":[`+detail+`],"tool_calls":[{"id":"tool_f_1"`) {
+				t.Errorf("got no detail of a client that wants no thinking in %s, of %s", sent, content)
 			}
 		})
 	}

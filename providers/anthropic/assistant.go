@@ -35,6 +35,7 @@ func (c *conversation) readAssistant(place string, m map[string]value) error {
 	if err := c.parts.readCalls(place, m["tool_calls"], &b); err != nil {
 		return err
 	}
+	_ = elements(m["tool_calls"], func(_ int, v value) error { c.noteCalled(get(get(v, "function"), "name")); return nil })
 	if b.count == 0 {
 		c.parts.warnings.drop("messages.empty")
 		return nil

@@ -1,6 +1,7 @@
 package anthropic
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -97,11 +98,25 @@ func (r *request) setMetadata(o *object) {
 			r.warnings.drop(name)
 		}
 	}
+	if isEmail(text(user)) {
+		r.warnings.drop("user")
+		return
+	}
 	if user != nil {
 		var inner object
 		inner.set("user_id", user)
 		o.set("metadata", inner.close())
 	}
+}
+
+// isEmail reports whether the name of a user is an address, which the API refuses; see LiteLLM's
+// anthropic/common_utils.py.
+func isEmail(user string) bool {
+	return slices.ContainsFunc(strings.Fields(user), func(word string) bool {
+		name, host, ok := strings.Cut(word, "@")
+		dot := strings.IndexByte(host, '.')
+		return ok && name != "" && dot > 0 && dot < len(host)-1
+	})
 }
 
 // setOutput sets output_config: the client's own members as they are, and what

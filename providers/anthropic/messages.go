@@ -1,6 +1,14 @@
 package anthropic
 
-import "fmt"
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/callgate/callgate/gateway/wire"
+)
 
 // conversation is the messages in Anthropic's form: what the system says stands in
 // front, and user and assistant take turns.
@@ -8,6 +16,7 @@ type conversation struct {
 	parts  parts
 	system blocks
 	turns  []turn
+	called []value // the names of tools in earlier calls, each once
 }
 
 // turn is one message of Anthropic's, made of all of the client's that follow one
@@ -92,14 +101,41 @@ func readMessages(system, list value, w *warnings) (*conversation, error) {
 	if !isArray(list) {
 		return nil, invalid("messages", "The field \"messages\" must be an array.")
 	}
+	count := 0
+	_ = elements(list, func(int, value) error { count++; return nil })
 	err := elements(list, func(i int, v value) error {
 		place := fmt.Sprintf("messages[%d]", i)
 		if !isObject(v) {
 			return invalid(place, "%s must be an object.", place)
 		}
-		return c.readMessage(place, fields(v))
+		m := fields(v)
+		if i == count-1 && text(m["role"]) == "assistant" && hollow(m["tool_calls"]) {
+			m["content"] = c.parts.trimmed(m["content"])
+		}
+		return c.readMessage(place, m)
 	})
 	return c, err
+}
+
+// trimmed is the content of a message that the model is to go on with. The API refuses one that ends in white space; see
+// LiteLLM's prompt_templates/factory.py.
+func (p parts) trimmed(content value) value {
+	at := wire.Span{End: len(content)}
+	if isArray(content) {
+		var last wire.Span
+		wire.Elements(content, 0, func(_ int, v wire.Span) bool {
+			last = v
+			return true
+		})
+		at = wire.Find(content, last, "text")
+	}
+	s := text(at.Of(content))
+	short := strings.TrimRightFunc(s, unicode.IsSpace)
+	if short == s {
+		return content
+	}
+	p.warnings.drop("messages.trailing_space")
+	return slices.Concat(content[:at.Start], quote(short), content[at.End:])
 }
 
 func (c *conversation) readMessage(place string, m map[string]value) error {
@@ -193,4 +229,11 @@ func (c *conversation) readResult(place string, m map[string]value) error {
 	o.set("cache_control", m["cache_control"])
 	o.close()
 	return nil
+}
+
+// noteCalled notes the name of a tool that was called.
+func (c *conversation) noteCalled(name value) {
+	if !slices.ContainsFunc(c.called, func(v value) bool { return bytes.Equal(v, name) }) {
+		c.called = append(c.called, name)
+	}
 }

@@ -88,6 +88,10 @@ func translate(body []byte, model string, defaultMax int) (*asked, error) {
 	if err != nil {
 		return nil, err
 	}
+	if tools.count == 0 && !choice.forced && len(talk.called) > 0 {
+		r.addTools(talk.called, &tools)
+		choice.v = value(`{"type":"none"}`)
+	}
 	think := r.readThinking(defaultMax, situation{
 		model: generationOf(model), forced: choice.forced, mustThink: talk.lacksThinking(),
 	})

@@ -79,6 +79,21 @@ func (r *request) readTool(place string, v value, to *blocks) error {
 	return nil
 }
 
+// addTools offers the tools of earlier calls where the request has none: the API refuses calls and results in the
+// messages of a request that defines no tools (LiteLLM's anthropic/chat/transformation.py adds one there). No call may be
+// made of them.
+func (r *request) addTools(names []value, to *blocks) {
+	r.warnings.add("added", "tools")
+	for _, name := range names {
+		to.begin(false, true)
+		o := &to.rope
+		o.say(`{"name":`)
+		o.add(name)
+		o.set("input_schema", value(noParameters))
+		o.close()
+	}
+}
+
 // schema is a function's parameters as Anthropic takes them: an object that says so.
 func (r *request) schema(place string, parameters value) (value, error) {
 	switch {

@@ -66,28 +66,81 @@ func (p *Provider) fit(body []byte, model string) (gone []string, edits []wire.E
 				edits = append(edits, wire.Edit{At: wire.Span{Start: at, End: at + len(key)}, With: []byte("max_completion_tokens")})
 			}
 		case string(key) == "messages":
-			wire.Elements(body, v.Start, func(_ int, m wire.Span) bool {
-				drop := func(at wire.Span, place string, members ...string) {
-					for _, name := range members {
-						if len(wire.Remove(at.Of(body), name)) > 0 && !slices.Contains(thoughts, place+name) {
-							thoughts = append(thoughts, place+name)
-						}
-					}
-					edits = append(edits, wire.Shifted(wire.Remove(at.Of(body), members...), at.Start)...)
-				}
-				drop(m, "", thoughtMembers...)
-				if calls := wire.Find(body, m, "tool_calls"); !calls.IsNull(body) {
-					wire.Elements(body, calls.Start, func(_ int, call wire.Span) bool {
-						drop(call, "tool_calls.", signatureMember)
-						return true
-					})
-				}
+			var f fitting
+			f.messages(body, v)
+			edits, thoughts = append(edits, f.edits...), f.thoughts
+		}
+		return true
+	})
+	return gone, edits, thoughts
+}
+
+// fitting takes reasoning out of messages.
+type fitting struct {
+	edits    []wire.Edit
+	thoughts []string // what went, by its place
+}
+
+// messages takes it out of the messages at this place. One with nothing else goes too.
+func (f *fitting) messages(body []byte, list wire.Span) {
+	kept, from := -1, -1 // where the last message ends that stays, and where those begin that go behind it
+	wire.Elements(body, list.Start, func(_ int, m wire.Span) bool {
+		cuts := f.cut(body, m, "", thoughtMembers...)
+		if len(cuts) > 0 && isThoughtOnly(m.Of(body)) {
+			f.note("empty")
+			if from < 0 {
+				from = m.Start
+			}
+			return true
+		}
+		if from >= 0 { // with the comma behind them
+			f.edits, from = append(f.edits, wire.Edit{At: wire.Span{Start: from, End: m.Start}}), -1
+		}
+		kept, f.edits = m.End, append(f.edits, cuts...)
+		if calls := wire.Find(body, m, "tool_calls"); !calls.IsNull(body) {
+			wire.Elements(body, calls.Start, func(_ int, call wire.Span) bool {
+				f.edits = append(f.edits, f.cut(body, call, "tool_calls.", signatureMember)...)
 				return true
 			})
 		}
 		return true
 	})
-	return gone, edits, thoughts
+	if from < 0 {
+		return
+	}
+	if kept >= 0 { // with the comma in front
+		from = kept
+	}
+	f.edits = append(f.edits, wire.Edit{At: wire.Span{Start: from, End: list.End - 1}})
+}
+
+// cut are the edits that take members out of an object, which place is in front of in what is said of them.
+func (f *fitting) cut(body []byte, object wire.Span, place string, members ...string) []wire.Edit {
+	for _, name := range members {
+		if len(wire.Remove(object.Of(body), name)) > 0 {
+			f.note(place + name)
+		}
+	}
+	return wire.Shifted(wire.Remove(object.Of(body), members...), object.Start)
+}
+
+func (f *fitting) note(name string) {
+	if !slices.Contains(f.thoughts, name) {
+		f.thoughts = append(f.thoughts, name)
+	}
+}
+
+// isThoughtOnly reports whether a message says nothing but what the model has thought, as an answer that was stopped
+// there. Mistral refuses a message of the assistant that says nothing; see LiteLLM's mistral/chat/transformation.py.
+func isThoughtOnly(message []byte) bool {
+	only := true
+	wire.Members(message, 0, func(key []byte, at wire.Span) bool {
+		v := at.Of(message)
+		hollow := v[0] == 'n' || (v[0] == '"' || v[0] == '[' || v[0] == '{') && wire.Blank(v[1:len(v)-1])
+		only = hollow || string(key) == "role" && string(v) == `"assistant"` || slices.Contains(thoughtMembers, string(key))
+		return only
+	})
+	return only
 }
 
 // reasons reports whether a model of OpenAI's thinks before it answers, by its name: all do since

@@ -69,3 +69,52 @@ func TestFitSaysWhatItDrops(t *testing.T) {
 		}
 	}
 }
+
+// TestFitLeavesNoEmptyMessage has an answer that was thoughts alone, as when a user has stopped it: without them it says nothing, and
+// Mistral refuses a message of the assistant that does.
+func TestFitLeavesNoEmptyMessage(t *testing.T) {
+	t.Parallel()
+	const first, last = `{"role":"user","content":"Hi."}`, `{"role":"user","content":"Go."}`
+	for _, tt := range []struct{ middle, want, warning string }{
+		{`{"role":"assistant","reasoning_content":"R","content":""}`, "", "dropped:messages.reasoning_content dropped:messages.empty"},
+		{`{"role":"assistant","content":null,"reasoning_content":"R"},{"role":"assistant","reasoning_content":"R","content":[]}`, "", "dropped:messages.reasoning_content dropped:messages.empty"},
+		{`{"role":"assistant","reasoning_content":"R","content":"","tool_calls":[{"id":"a"}]},{"role":"tool","tool_call_id":"a","content":""}`,
+			`{"role":"assistant","content":"","tool_calls":[{"id":"a"}]},{"role":"tool","tool_call_id":"a","content":""}`, "dropped:messages.reasoning_content"},
+		{`{"role":"assistant","reasoning_content":"R","content":"","refusal":"No."}`, `{"role":"assistant","content":"","refusal":"No."}`, "dropped:messages.reasoning_content"},
+	} {
+		var sent string
+		p := mustNew(t, openai.Config{BaseURL: "https://api.mistral.ai/v1", Transport: upstreamFunc(func(r *http.Request) (*http.Response, error) {
+			text, err := io.ReadAll(r.Body)
+			sent = string(text)
+			return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}},
+				Body: io.NopCloser(strings.NewReader(`{}`)), ContentLength: 2}, err
+		})})
+		for _, place := range []struct{ before, after string }{{first + ",", "," + last}, {first + ",", ""}, {"", "," + last}} {
+			body := `{"model":"m","messages":[` + place.before + tt.middle + place.after + `]}`
+			want := `{"model":"m","messages":[` + place.before + tt.want + place.after + `]}`
+			if tt.want == "" {
+				want = `{"model":"m","messages":[` + strings.Trim(place.before+place.after, ",") + `]}`
+				if place.before != "" && place.after != "" {
+					want = `{"model":"m","messages":[` + first + "," + last + `]}`
+				}
+			}
+			req, err := gateway.ParseRequest([]byte(body))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if req, err = req.Again([]byte(body), &gateway.Source{Protocol: "responses"}); err != nil {
+				t.Fatal(err)
+			}
+			reply, err := p.Chat(t.Context(), "m", req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := strings.Join(reply.(gateway.Warner).Warnings(), " "); sent != want || got != tt.warning {
+				t.Errorf("got\n%s\nand the warnings %s, want\n%s\nand %s", sent, got, want, tt.warning)
+			}
+			if err := reply.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}

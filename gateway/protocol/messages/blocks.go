@@ -15,8 +15,9 @@ type blocks struct {
 	own     []byte // the content as the upstream of the Messages API gave it; nil: there is none
 	calls   []*call
 	wait    []item
-	held    int      // bytes that wait
-	hid     bool     // there were thoughts that the client does not want
+	held    int  // bytes that wait
+	hid     bool // there were thoughts that the client does not want, and does not get
+	kept    kept
 	unnamed bool     // there was a call without a name, which nobody can run
 	runs    []string // ids of calls that the gateway has made
 	extra   extra    // of the frame at hand
@@ -133,9 +134,11 @@ func (b *blocks) thought(s value) error {
 	if len(in) == 0 {
 		return nil
 	}
-	if b.shown == hidden {
-		b.hid = true
-		return nil
+	if b.shown != readable {
+		b.keepThought(in)
+		if b.shown == hidden {
+			return nil
+		}
 	}
 	return b.put(item{kind: thinkingBlock, text: in})
 }

@@ -89,6 +89,7 @@ func (r *reading) body(f *wire.Frame, c *wire.Choice) error {
 		},
 		func() error { return b.text(s.refusal) },
 		func() error { return r.ownBlocks(s.own) },
+		func() error { return b.release(hasElements(s.calls) || isObject(s.function)) },
 		func() error { return r.extras(s.calls) },
 		func() error { return r.calls(&s) },
 	} {
@@ -120,7 +121,7 @@ func (r *reading) extras(calls value) error {
 	}
 	return elements(calls, func(_ int, v value) error {
 		if detail := protocol.DetailOfCall(v); detail != nil {
-			return r.blocks.opaque(append(wire.AppendQuoted([]byte(`{"type":"redacted_thinking","data":`), gateway.SealDetail(detail)), '}'))
+			return r.blocks.opaque(sealedBlock(detail))
 		}
 		return nil
 	})
@@ -257,10 +258,8 @@ func only(calls value) (first entry) {
 // thoughts takes what is said of the model's reasoning.
 func (r *reading) thoughts(s *said) error {
 	if r.blocks.shown == hidden {
-		r.blocks.hid = r.blocks.hid || len(inner(s.reasoning)) > 0 || isArray(s.details) && !protocol.IsHollow(s.details)
-		return nil
-	}
-	if isArray(s.thoughts) {
+		r.blocks.hid = r.blocks.hid || isArray(s.thoughts) && !protocol.IsHollow(s.thoughts)
+	} else if isArray(s.thoughts) {
 		return elements(s.thoughts, func(_ int, v value) error {
 			if string(find(v, "type")) == `"redacted_thinking"` {
 				return r.blocks.opaque(v)
@@ -286,7 +285,7 @@ func (r *reading) detail(v value, told bool) error {
 				return err
 			}
 		}
-		if sig := inner(find(v, "signature")); len(sig) > 0 && anthropic {
+		if sig := inner(find(v, "signature")); len(sig) > 0 && anthropic && r.blocks.shown != hidden {
 			return r.blocks.signed(nil, sig)
 		}
 	case `"reasoning.summary"`:
@@ -299,9 +298,9 @@ func (r *reading) detail(v value, told bool) error {
 		case len(inner(data)) == 0:
 			return nil
 		case !anthropic:
-			data = wire.AppendQuoted(nil, gateway.SealDetail(appendLine(nil, v)))
+			return r.blocks.encrypted(sealedBlock(appendLine(nil, v)))
 		}
-		return r.blocks.opaque(append(append([]byte(`{"type":"redacted_thinking","data":`), data...), '}'))
+		return r.blocks.encrypted(append(append([]byte(`{"type":"redacted_thinking","data":`), data...), '}'))
 	}
 	return nil
 }

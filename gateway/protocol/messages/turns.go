@@ -262,8 +262,8 @@ func (h *history) readAssistant(place string, content value) error {
 		case "redacted_thinking":
 			if data := text(find(b, "data")); !gateway.IsSealed(data) {
 				t.signed = append(t.signed, b)
-			} else if entry, ok := gateway.SealedDetail(data); ok && !t.extras.Take(entry) {
-				t.details = append(t.details, entry)
+			} else if entry, ok := gateway.SealedDetail(data); ok {
+				t.readDetail(entry)
 			}
 			return nil
 		case "server_tool_use", "web_search_tool_result", "web_fetch_tool_result", "code_execution_tool_result",
@@ -275,6 +275,17 @@ func (h *history) readAssistant(place string, content value) error {
 		h.remarks.needsOwn(invalid(at+".type", "%s has the type %q, which this model's API does not take from the assistant.", at, gateway.ExcerptOf(kind, 40)))
 		return nil
 	})
+}
+
+// readDetail reads what the gateway has sealed for a client.
+func (t *turn) readDetail(entry []byte) {
+	thought, ok := protocol.ThoughtOfDetail(entry)
+	switch {
+	case ok && len(thought) > 0:
+		t.thoughts.add(thought)
+	case !ok && !t.extras.Take(entry):
+		t.details = append(t.details, entry)
+	}
 }
 
 // continued says of each text in what the model has said whether it goes on with the one in front of it:

@@ -35,6 +35,7 @@ type Writer struct {
 func newWriter(f *Front, r *gateway.Response) *Writer {
 	w := &Writer{front: f, summary: r.Summary}
 	w.print.whole = !f.stream
+	w.blocks.kept.tools = hasElements(find(f.body, "tools"))
 	w.blocks.shown, w.blocks.content.sealed, w.blocks.content.print = f.shown, f.shown == sealed, &w.print
 	w.reading.blocks, w.reading.summary = &w.blocks, r.Summary
 	w.passage = passage{w: w, index: -1}
@@ -327,7 +328,7 @@ func (w *Writer) complete() error {
 		return e
 	}
 	w.closed = true
-	if w.blocks.hid {
+	if w.blocks.hasHidden() {
 		w.summary.Warn("dropped:thinking")
 	}
 	if w.blocks.unnamed {
@@ -340,6 +341,9 @@ func (w *Writer) complete() error {
 func (w *Writer) Whole(f *wire.Frame) ([]byte, error) {
 	if f == nil || !f.IsChunk() {
 		return nil, &gateway.Error{Kind: gateway.Unavailable, Message: "The upstream's answer is no chat completion."}
+	}
+	if len(f.Choices()) == 0 {
+		return nil, &gateway.Error{Kind: gateway.Unavailable, Message: "The upstream's answer has no choice."}
 	}
 	if f.Changed() {
 		w.scratch = f.AppendTo(w.scratch[:0])

@@ -46,8 +46,14 @@ func (w *Writer) Whole(f *wire.Frame) ([]byte, error) {
 		return nil, &gateway.Error{Kind: gateway.Unusable, Message: "The upstream has sent nothing that is an answer."}
 	}
 	failure, err := w.readWhole(f)
-	if err != nil {
+	switch {
+	case err != nil:
 		return nil, err
+	case failure != nil:
+	case !f.IsChunk():
+		return nil, &gateway.Error{Kind: gateway.Unavailable, Message: "The upstream's answer is no chat completion."}
+	case len(f.Choices()) == 0:
+		return nil, &gateway.Error{Kind: gateway.Unavailable, Message: "The upstream's answer has no choice."}
 	}
 	if failure != nil {
 		w.fail(failure, isOwn(w.machine.summary))

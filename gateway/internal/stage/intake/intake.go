@@ -63,12 +63,13 @@ func (s *stage) malformed(f *wire.Frame, finish string) error {
 		Message: fmt.Sprintf("Provider %q: the model's tool call was malformed (finish_reason %.40q).", s.attempt.Provider, finish)}
 }
 
-// isMalformed reads finish reasons such as Gemini's MALFORMED_FUNCTION_CALL.
+// isMalformed reads finish reasons such as Gemini's MALFORMED_FUNCTION_CALL, which may have the name of a filter in
+// front.
 func isMalformed(finish string) bool {
-	const word = "malformed"
-	if len(finish) < len(word) || finish[0]|0x20 != word[0] {
+	const word, end = "malformed", "call"
+	if len(finish) < len(word)+len(end) || finish[len(finish)-1]|0x20 != end[len(end)-1] { // nearly all
 		return false
 	}
 	f := strings.ToLower(finish)
-	return strings.HasPrefix(f, word) && strings.HasSuffix(f, "call")
+	return strings.Contains(f, word) && strings.HasSuffix(f, end)
 }

@@ -16,13 +16,14 @@ type entry struct {
 	arguments []byte    // the text; nil if there is none
 	text      wire.Span // in the entry, as a string of JSON
 	object    bool      // arguments came as JSON and not as a string
+	elsewhere bool      // they, or the name, came in another place than OpenAI's
 	indexed   bool      // it has an index, be it one or not
 }
 
 // readEntry reads an entry. Its arguments are decoded into buf where that is needed.
 func readEntry(e, buf []byte) entry {
 	f := entry{said: said{index: -1}, place: -1}
-	function, custom := false, false
+	function, custom, flat := false, false, false
 	wire.Members(e, 0, func(key []byte, v wire.Span) bool {
 		switch string(key) {
 		case "index":
@@ -41,14 +42,24 @@ func readEntry(e, buf []byte) entry {
 			f.readFunction(e, v, buf)
 		case "custom":
 			custom = true
+		case "name", "arguments":
+			flat = flat || !v.IsNull(e)
 		}
 		return true
 	})
+	if flat && !function && !custom {
+		f.elsewhere = true
+		f.readFunction(e, wire.Span{End: len(e)}, buf)
+	}
 	f.said.foreign = custom && !function
 	return f
 }
 
+// readFunction reads an object with the name and the arguments: function, or the entry itself, as Cohere and Cloudflare
+// have their calls. Cohere and Anthropic call the arguments parameters and input; without them the call would be made
+// with none. See LiteLLM's llms/cohere/chat/transformation.py.
 func (f *entry) readFunction(e []byte, function wire.Span, buf []byte) {
+	var other wire.Span
 	wire.Members(e, function.Start, func(key []byte, v wire.Span) bool {
 		switch {
 		case string(key) == "name" && !v.IsNull(e):
@@ -57,9 +68,14 @@ func (f *entry) readFunction(e []byte, function wire.Span, buf []byte) {
 			f.arguments, f.text = wire.AppendDecoded(buf, v.Of(e)), v
 		case string(key) == "arguments" && !v.IsNull(e):
 			f.arguments, f.object = v.Of(e), true
+		case (string(key) == "parameters" || string(key) == "input") && e[v.Start] == '{' && !wire.Blank(e[v.Start+1:v.End-1]):
+			other = v // an empty one says nothing: the arguments may follow
 		}
 		return true
 	})
+	if f.arguments == nil && !other.Empty() {
+		f.arguments, f.object, f.elsewhere = other.Of(e), true, true
+	}
 }
 
 // anonymous reports whether an entry does not say which call it is of.
@@ -158,7 +174,7 @@ func (s *stage) take(c *choice, f *entry, p *piece) {
 	if !begins {
 		call.again(v, f)
 	}
-	if f.object {
+	if f.object || f.elsewhere {
 		call.repair(v, onceObject, repair.InvalidJSON, "args_object")
 	}
 	s.feed(p, f.arguments)
