@@ -200,12 +200,13 @@ func GivenUp(finish string) *Error {
 }
 
 // CutBy is what has cut an answer short, by its finish reason in any server's words: "length",
-// "content_filter", or "" for nothing.
+// "content_filter", or "" for nothing. Z.AI says model_context_window_exceeded and sensitive
+// (pydantic-ai, models/zai.py).
 func CutBy(finish string) string {
 	switch lower := strings.ToLower(finish); {
-	case containsAny(lower, "length", "max_tokens"):
+	case containsAny(lower, "length", "max_tokens", "context_window"):
 		return "length"
-	case containsAny(lower, "filter", "safety"):
+	case containsAny(lower, "filter", "safety", "sensitive"):
 		return "content_filter"
 	}
 	return ""

@@ -1,0 +1,52 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// chatTo is a gateway whose model a is that of an upstream of chat completions.
+func chatTo(t *testing.T, url string) *gate {
+	t.Helper()
+	return serve(t, fmt.Sprintf("providers: {up: {type: openai, base_url: %q}}\nmodels: {a: {targets: [{provider: up, model: m}]}}", url))
+}
+
+const (
+	askMessages  = `{"model":"a","max_tokens":9,"messages":[{"role":"user","content":"go"}]}`
+	askResponses = `{"model":"a","input":"go"}`
+)
+
+// TestQuirkFinishReasons has answers that are cut short in words that OpenAI does not have.
+func TestQuirkFinishReasons(t *testing.T) {
+	t.Parallel()
+	for finish, want := range map[string][2]string{ // what a client of Messages and one of Responses is told
+		"model_context_window_exceeded": {`"stop_reason":"max_tokens"`, `"incomplete_details":{"reason":"max_output_tokens"}`},
+		"model_length":                  {`"stop_reason":"max_tokens"`, `"incomplete_details":{"reason":"max_output_tokens"}`},
+		"sensitive":                     {`"stop_reason":"refusal"`, `"incomplete_details":{"reason":"content_filter"}`},
+	} {
+		t.Run(finish, func(t *testing.T) {
+			t.Parallel()
+			g := chatTo(t, static(t, 200, "application/json", strings.Replace(completion("Hel"), `"finish_reason":"stop"`, `"finish_reason":"`+finish+`"`, 1)))
+			if r := g.messages(askMessages); !strings.Contains(r.body, want[0]) {
+				t.Errorf("got %s, want %s", r.body, want[0])
+			}
+			if r := g.do(g.request("POST", "/v1/responses", askResponses)); !strings.Contains(r.body, want[1]) {
+				t.Errorf("got %s, want %s", r.body, want[1])
+			}
+		})
+	}
+}
+
+// TestQuirkNoChoices: an answer without a list of choices, as OpenRouter sends it, is none that a client may take
+// for one in which the model says nothing.
+func TestQuirkNoChoices(t *testing.T) {
+	t.Parallel()
+	g := chatTo(t, static(t, 200, "application/json", `{"id":"c","object":"chat.completion","created":null,"model":"m","choices":null}`))
+	if r := g.messages(askMessages); r.status != 502 {
+		t.Errorf("Messages: got status %d and %s", r.status, r.body)
+	}
+	if r := g.do(g.request("POST", "/v1/responses", askResponses)); r.status != 502 {
+		t.Errorf("Responses: got status %d and %s", r.status, r.body)
+	}
+}
