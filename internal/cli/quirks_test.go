@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/callgate/callgate/gateway/protocol/messages/messagestest"
 )
 
 // chatTo is a gateway whose model a is that of an upstream of chat completions.
@@ -48,5 +50,37 @@ func TestQuirkNoChoices(t *testing.T) {
 	}
 	if r := g.do(g.request("POST", "/v1/responses", askResponses)); r.status != 502 {
 		t.Errorf("Responses: got status %d and %s", r.status, r.body)
+	}
+}
+
+// TestQuirkReasoningText: GitHub Copilot gives what its models think in a member of its own.
+func TestQuirkReasoningText(t *testing.T) {
+	t.Parallel()
+	for _, stream := range []bool{false, true} {
+		t.Run(fmt.Sprint(stream), func(t *testing.T) {
+			t.Parallel()
+			kind, body := "application/json", strings.Replace(completion("Hi."), `"content":"Hi."`, `"content":"Hi.","reasoning_text":"I muse."`, 1)
+			if stream {
+				kind, body = "text/event-stream", strings.Replace(delta(""), `"content":""`, `"content":null,"reasoning_text":"I muse."`, 1)+delta("Hi.")+finish+done
+			}
+			g := chatTo(t, static(t, 200, kind, body))
+			asked := fmt.Sprintf(`,"stream":%v}`, stream)
+			r := g.messages(strings.TrimSuffix(askMessages, "}") + `,"thinking":{"type":"enabled","budget_tokens":2000}` + asked)
+			m, err := messagestest.Whole([]byte(r.body))
+			if stream {
+				m, err = messagestest.Stream([]byte(r.body))
+			}
+			if err != nil || len(m.Content) != 2 || m.Content[0].Thinking != "I muse." || m.Content[1].Text != "Hi." {
+				t.Errorf("Messages: got %v and %s", err, r.body)
+			}
+			r = g.do(g.request("POST", "/v1/responses", strings.TrimSuffix(askResponses, "}")+asked))
+			if !strings.Contains(r.body, `"summary":[{"type":"summary_text","text":"I muse."}]`) {
+				t.Errorf("Responses: got %s", r.body)
+			}
+			r = g.do(g.request("POST", "/v1/chat/completions", `{"model":"a","messages":[{"role":"user","content":"go"}]`+asked))
+			if r.body != body {
+				t.Errorf("chat completions: got %s, want %s", r.body, body)
+			}
+		})
 	}
 }
