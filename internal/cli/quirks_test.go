@@ -1,7 +1,9 @@
 package cli
 
 import (
+	"encoding/json"
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 
@@ -80,6 +82,48 @@ func TestQuirkReasoningText(t *testing.T) {
 			r = g.do(g.request("POST", "/v1/chat/completions", `{"model":"a","messages":[{"role":"user","content":"go"}]`+asked))
 			if r.body != body {
 				t.Errorf("chat completions: got %s, want %s", r.body, body)
+			}
+		})
+	}
+}
+
+// TestQuirkSignedDetail: what OpenRouter makes of Gemini's signature of a call comes back to it, also by way of a client
+// of Messages that wants to see no thoughts.
+func TestQuirkSignedDetail(t *testing.T) {
+	t.Parallel()
+	const detail = `{"type":"reasoning.encrypted","id":"c1","data":"ENC","format":"google-gemini-v1","index":0}`
+	const members = `"reasoning":"I muse.","reasoning_details":[{"type":"reasoning.text","text":"I muse.","format":"google-gemini-v1","index":0},` + detail +
+		`],"tool_calls":[{"index":0,"id":"c1","type":"function","function":{"name":"f","arguments":"{}"}}]`
+	for _, stream := range []bool{false, true} {
+		t.Run(fmt.Sprint(stream), func(t *testing.T) {
+			t.Parallel()
+			bodies := make(chan string, 1)
+			g := chatTo(t, upstream(t, func(w http.ResponseWriter, r received) {
+				bodies <- r.body
+				if stream {
+					w.Header().Set("content-type", "text/event-stream")
+					send(w, strings.Replace(delta(""), `"content":""`, `"content":"",`+members, 1), finish+done)
+					return
+				}
+				w.Header().Set("content-type", "application/json")
+				send(w, strings.Replace(completion(""), `"content":""`, `"content":"",`+members, 1))
+			}))
+			ask := func(more string) (r result, sent string) {
+				r = g.messages(fmt.Sprintf(`{"model":"a","max_tokens":9,"stream":%v,"tools":[{"name":"f","input_schema":{"type":"object"}}],"messages":[{"role":"user","content":"go"}%s]}`, stream, more))
+				return r, <-bodies
+			}
+			r, _ := ask("")
+			m, err := messagestest.Whole([]byte(r.body))
+			if stream {
+				m, err = messagestest.Stream([]byte(r.body))
+			}
+			if err != nil || len(m.Content) != 2 || m.Content[0].Type != "redacted_thinking" || m.Content[1].ID != "c1" {
+				t.Fatalf("got %v and %s", err, r.body)
+			}
+			content, _ := json.Marshal(m.Content)
+			_, sent := ask(fmt.Sprintf(`,{"role":"assistant","content":%s},{"role":"user","content":[{"type":"tool_result","tool_use_id":"c1","content":"r"}]}`, content))
+			if !strings.Contains(sent, `"reasoning_details":[`+detail+`]`) || strings.Contains(sent, "muse") {
+				t.Errorf("got %s", sent)
 			}
 		})
 	}

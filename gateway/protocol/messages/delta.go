@@ -257,8 +257,17 @@ func only(calls value) (first entry) {
 // thoughts takes what is said of the model's reasoning.
 func (r *reading) thoughts(s *said) error {
 	if r.blocks.shown == hidden {
-		r.blocks.hid = r.blocks.hid || len(inner(s.reasoning)) > 0 || isArray(s.details) && !protocol.IsHollow(s.details)
-		return nil
+		r.blocks.hid = r.blocks.hid || len(inner(s.reasoning)) > 0
+		if !isArray(s.details) {
+			return nil
+		}
+		return elements(s.details, func(_ int, v value) error {
+			if isOwn(r.summary) || !isWantedBack(v) {
+				r.blocks.hid = r.blocks.hid || !protocol.IsHollow(v)
+				return nil
+			}
+			return r.detail(v, true)
+		})
 	}
 	if isArray(s.thoughts) {
 		return elements(s.thoughts, func(_ int, v value) error {
@@ -272,6 +281,12 @@ func (r *reading) thoughts(s *said) error {
 		return err
 	}
 	return elements(s.details, func(_ int, v value) error { return r.detail(v, len(inner(s.reasoning)) > 0) })
+}
+
+// isWantedBack reports whether an entry of reasoning_details is what OpenRouter makes of the signature that Gemini
+// gives with a call. It is no thought to be hidden: see extras (pi-ai, providers/openai-completions.js).
+func isWantedBack(detail value) bool {
+	return string(find(detail, "type")) == `"reasoning.encrypted"` && bytes.HasPrefix(inner(find(detail, "format")), []byte("google"))
 }
 
 // detail takes an entry of OpenRouter's reasoning_details. told says that its text stands
