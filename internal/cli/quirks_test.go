@@ -128,3 +128,59 @@ func TestQuirkSignedDetail(t *testing.T) {
 		})
 	}
 }
+
+// TestQuirkLateSignature: a signature that comes when the text has begun goes back with the thoughts it is of.
+func TestQuirkLateSignature(t *testing.T) {
+	t.Parallel()
+	piece := func(content, details string) string {
+		return strings.Replace(delta(content), `"delta":{`, `"delta":{"reasoning_details":[`+details+`],`, 1)
+	}
+	const format = `"format":"anthropic-claude-v1","index":0`
+	bodies := make(chan string, 1)
+	g := chatTo(t, upstream(t, func(w http.ResponseWriter, r received) {
+		bodies <- r.body
+		w.Header().Set("content-type", "text/event-stream")
+		send(w, piece("", `{"type":"reasoning.text","text":"I muse.",`+format+`}`), delta("Hi."), piece("", `{"type":"reasoning.text","signature":"SIG==",`+format+`}`), finish+done)
+	}))
+	check := func(name, sent string) {
+		t.Helper()
+		var body struct {
+			Messages []struct {
+				Role             string `json:"role"`
+				ReasoningDetails []struct {
+					Type, Text, Signature string
+				} `json:"reasoning_details"`
+			} `json:"messages"`
+		}
+		if err := json.Unmarshal([]byte(sent), &body); err != nil || len(body.Messages) != 3 {
+			t.Fatalf("%s: %v: %s", name, err, sent)
+		}
+		if d := body.Messages[1].ReasoningDetails; len(d) != 1 || d[0].Text != "I muse." || d[0].Signature != "SIG==" {
+			t.Errorf("%s: got %s", name, sent)
+		}
+	}
+
+	ask := func(more string) result {
+		return g.messages(`{"model":"a","max_tokens":9,"stream":true,"thinking":{"type":"enabled","budget_tokens":2000},"messages":[{"role":"user","content":"go"}` + more + `]}`)
+	}
+	m, err := messagestest.Stream([]byte(ask("").body))
+	<-bodies
+	if err != nil {
+		t.Fatal(err)
+	}
+	content, _ := json.Marshal(m.Content)
+	ask(`,{"role":"assistant","content":` + string(content) + `},{"role":"user","content":"on"}`)
+	check("Messages", <-bodies)
+
+	respond := func(members string) (id string) {
+		r := g.do(g.request("POST", "/v1/responses", `{"model":"a","stream":true,`+members+`}`))
+		_, body, _ := strings.Cut(r.body, "event: response.completed\ndata: ")
+		var event struct{ Response struct{ ID string } }
+		_ = json.NewDecoder(strings.NewReader(body)).Decode(&event)
+		return event.Response.ID
+	}
+	id := respond(`"input":"go"`)
+	<-bodies
+	respond(`"input":"on","previous_response_id":"` + id + `"`)
+	check("Responses", <-bodies)
+}

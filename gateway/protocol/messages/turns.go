@@ -3,6 +3,7 @@ package messages
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/callgate/callgate/gateway"
@@ -18,6 +19,7 @@ type turn struct {
 	calls     []pastCall
 	thoughts  prose
 	signed    []value  // blocks of thinking that only who has signed them can read
+	unsigned  value    // the thoughts of the last block that the gateway has signed itself
 	details   [][]byte // those of others than Anthropic, in OpenRouter's form
 	extras    protocol.Extras
 }
@@ -252,11 +254,15 @@ func (h *history) readAssistant(place string, content value) error {
 			return t.readCall(at, b)
 		case "thinking":
 			h.remarks.leftover("messages.", b, knownThought)
-			if thought := inner(find(b, "thinking")); len(thought) > 0 {
-				t.thoughts.add(thought)
+			thought, signature := find(b, "thinking"), find(b, "signature")
+			if len(inner(thought)) > 0 {
+				t.thoughts.add(inner(thought))
 			}
-			if s := text(find(b, "signature")); s != "" && !gateway.IsSealed(s) {
-				t.signed = append(t.signed, b)
+			switch s := text(signature); {
+			case gateway.IsSealed(s):
+				t.unsigned = thought
+			case s != "":
+				t.sign(b, thought, signature)
 			}
 			return nil
 		case "redacted_thinking":
@@ -275,6 +281,16 @@ func (h *history) readAssistant(place string, content value) error {
 		h.remarks.needsOwn(invalid(at+".type", "%s has the type %q, which this model's API does not take from the assistant.", at, gateway.ExcerptOf(kind, 40)))
 		return nil
 	})
+}
+
+// sign takes a block that others have signed. OpenRouter may give a signature when the text has begun already, so that
+// the thoughts it is of stand in a block before (@openrouter/ai-sdk-provider, chat/index.ts): who has signed them
+// refuses them apart.
+func (t *turn) sign(block, thought, signature value) {
+	if len(inner(thought)) == 0 && len(inner(t.unsigned)) > 0 {
+		block = slices.Concat(value(`{"type":"thinking","thinking":`), t.unsigned, value(`,"signature":`), signature, value(`}`))
+	}
+	t.signed, t.unsigned = append(t.signed, block), nil
 }
 
 // continued says of each text in what the model has said whether it goes on with the one in front of it:
