@@ -23,7 +23,7 @@ const (
 // strictHosts end the names of hosts that refuse what they do not know, openAIHosts those of OpenAI's own
 // models. thoughtfulHosts refuse a call without reasoning_content while the model thinks, also one that it, or
 // another model, has made without thinking: then a space will do, which is the least that Moonshot takes
-// (pydantic-ai, providers/deepseek.py; LiteLLM, llms/moonshot/chat/transformation.py).
+// (pydantic-ai's deepseek.py; LiteLLM, llms/moonshot/chat/transformation.py).
 var (
 	strictHosts = []string{"api.groq.com", "api.mistral.ai", "api.cerebras.ai"}
 	openAIHosts = []string{"api.openai.com", ".openai.azure.com", ".services.ai.azure.com", ".cognitiveservices.azure.com"}

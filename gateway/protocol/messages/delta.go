@@ -284,7 +284,7 @@ func (r *reading) thoughts(s *said) error {
 }
 
 // isWantedBack reports whether an entry of reasoning_details is what OpenRouter makes of the signature that Gemini
-// gives with a call. It is no thought to be hidden: see extras (pi-ai, providers/openai-completions.js).
+// gives with a call. It is no thought to be hidden: see extras (pi-ai's openai-completions.js).
 func isWantedBack(detail value) bool {
 	return string(find(detail, "type")) == `"reasoning.encrypted"` && bytes.HasPrefix(inner(find(detail, "format")), []byte("google"))
 }

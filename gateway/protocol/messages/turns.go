@@ -254,16 +254,7 @@ func (h *history) readAssistant(place string, content value) error {
 			return t.readCall(at, b)
 		case "thinking":
 			h.remarks.leftover("messages.", b, knownThought)
-			thought, signature := find(b, "thinking"), find(b, "signature")
-			if len(inner(thought)) > 0 {
-				t.thoughts.add(inner(thought))
-			}
-			switch s := text(signature); {
-			case gateway.IsSealed(s):
-				t.unsigned = thought
-			case s != "":
-				t.sign(b, thought, signature)
-			}
+			t.readThought(b)
 			return nil
 		case "redacted_thinking":
 			if data := text(find(b, "data")); !gateway.IsSealed(data) {
@@ -283,11 +274,21 @@ func (h *history) readAssistant(place string, content value) error {
 	})
 }
 
-// sign takes a block that others have signed. OpenRouter may give a signature when the text has begun already, so that
-// the thoughts it is of stand in a block before (@openrouter/ai-sdk-provider, chat/index.ts): who has signed them
-// refuses them apart.
-func (t *turn) sign(block, thought, signature value) {
-	if len(inner(thought)) == 0 && len(inner(t.unsigned)) > 0 {
+// readThought reads what was thought. OpenRouter may give a signature when the text has begun already, so that the
+// thoughts it is of stand in a block before, which the gateway has signed (@openrouter/ai-sdk-provider, chat/index.ts):
+// who has signed them refuses them apart.
+func (t *turn) readThought(block value) {
+	thought, signature := find(block, "thinking"), find(block, "signature")
+	if len(inner(thought)) > 0 {
+		t.thoughts.add(inner(thought))
+	}
+	switch s := text(signature); {
+	case s == "":
+		return
+	case gateway.IsSealed(s):
+		t.unsigned = thought
+		return
+	case len(inner(thought)) == 0 && len(inner(t.unsigned)) > 0:
 		block = slices.Concat(value(`{"type":"thinking","thinking":`), t.unsigned, value(`,"signature":`), signature, value(`}`))
 	}
 	t.signed, t.unsigned = append(t.signed, block), nil
