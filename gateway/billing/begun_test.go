@@ -37,7 +37,7 @@ func beginSome(dir string) error {
 	}
 	for i := range begins {
 		r := begin(i)
-		b.Begin(r)
+		billing.Noted(b, r)
 		switch i % 10 {
 		case 0:
 			r.Output, r.Status = 7, "ok"
@@ -46,9 +46,10 @@ func beginSome(dir string) error {
 			b.Forget(r.ID)
 		case 2:
 			r.Output = 50
-			b.Begin(r)
+			billing.Noted(b, r)
 		}
 	}
+	billing.Noted(b, begin(begins-1)) // again: all that came before is in the journal as well
 	fmt.Println("begun")
 	select {}
 }
@@ -124,7 +125,7 @@ func TestBegunPlaces(t *testing.T) {
 	for i := range 16 {
 		long.Labels[fmt.Sprint("label-", i)] = strings.Repeat("\x03", 256)
 	}
-	b.Begin(long)
+	billing.Noted(b, long)
 	files, _ := filepath.Glob(filepath.Join(dir, "*.begun"))
 	if len(files) != 1 {
 		t.Fatalf("got %q", files)

@@ -94,6 +94,7 @@ func TestAwayPolicies(t *testing.T) {
 	if n, _ := admit(t, b, share, 20); n != 20 { // 400
 		t.Fatalf("got %d admitted, want 20", n)
 	}
+	spent(t, s, share, 400) // and nothing is held ahead: of that requests would be let pass beside the share
 	s.Stop()
 	n, v := admit(t, b, share, 100)
 	if n != 30 || !v.Away || v.Refusal == nil { // half of the 600 that are left
@@ -131,7 +132,7 @@ func spent(t *testing.T, s *redistest.Server, of *limit.Set, want int64) {
 	}
 	defer c.Close()
 	reader, last := limit.NewShared(c, nil).Patient(), int64(0)
-	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
 		l, v, err := reader.Acquire(t.Context(), of, fmt.Sprint(fresh.Add(1)), limit.Holds{})
 		if err != nil {
 			t.Fatal(err)

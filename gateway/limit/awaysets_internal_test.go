@@ -1,24 +1,19 @@
 package limit
 
 import (
-	"net"
 	"strconv"
 	"testing"
 	"time"
 
 	"github.com/callgate/callgate/gateway/redis"
+	"github.com/callgate/callgate/internal/testserver"
 )
 
 // TestAwaySets holds that what is kept of sets while the Redis is away is bounded, since clients choose the names of models, and that what
 // was used of a limit counts whatever is forgotten.
 func TestAwaySets(t *testing.T) {
 	t.Parallel()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_ = l.Close() // it takes no connection
-	client, err := redis.Open(redis.Options{URL: "redis://" + l.Addr().String()})
+	client, err := redis.Open(redis.Options{URL: "redis://" + testserver.Refusing(t)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,23 +1,18 @@
 package limit_test
 
 import (
-	"net"
 	"testing"
 	"time"
 
 	"github.com/callgate/callgate/gateway/limit"
 	"github.com/callgate/callgate/gateway/redis"
+	"github.com/callgate/callgate/internal/testserver"
 )
 
 // unreached is a client of a Redis that takes no connection.
 func unreached(t *testing.T) *redis.Client {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_ = l.Close()
-	client, err := redis.Open(redis.Options{URL: "redis://" + l.Addr().String()})
+	client, err := redis.Open(redis.Options{URL: "redis://" + testserver.Refusing(t)})
 	if err != nil {
 		t.Fatal(err)
 	}

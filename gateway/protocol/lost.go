@@ -52,10 +52,10 @@ func warnOfMembers(object []byte, known Names, place string, s *gateway.Summary)
 }
 
 // The members that are read, or that say nothing about the answer itself: counts, times, and what filters and
-// caches of servers have done. They are those of OpenAI, Azure, vLLM, SGLang, llama.cpp, Ollama, Groq, Cerebras,
+// caches of servers have done. They are the gateway's own, and those of OpenAI, Azure, vLLM, SGLang, llama.cpp, Ollama, Groq, Cerebras,
 // OpenRouter and MiniMax.
 var (
-	inAnswer = NamesOf("id", "object", "created", "model", "choices", "usage", "system_fingerprint", "service_tier", "error", "execution",
+	inAnswer = NamesOf("id", "object", "created", "model", "choices", "usage", "system_fingerprint", "service_tier", "error", "execution", "callgate",
 		"prompt_filter_results", "prompt_logprobs", "prompt_token_ids", "prompt_text", "kv_transfer_params", "metadata", "timings", "time_info", "x_groq",
 		"usage_breakdown", "provider", "obfuscation", "request_id", "input_sensitive", "output_sensitive", "input_sensitive_type", "output_sensitive_type",
 		"output_sensitive_int", "base_resp", "nvext", "provider_specific_fields", "moderation", "__verbose", "type", "sla_metrics", "cost")

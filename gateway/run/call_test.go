@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/callgate/callgate/gateway"
@@ -215,15 +216,17 @@ func TestLeave(t *testing.T) {
 
 // TestBeat: while a tool runs the client gets a comment now and then.
 func TestBeat(t *testing.T) {
-	b := newBench(t, run.Policy{}, once(fc{"c1", "a__search", `{}`}), toolserver.Tool{Server: "a", Name: "search"})
-	b.change(func(o *run.Options) { o.Beat = 10 * time.Millisecond })
-	b.shelf.do["a__search"] = func(context.Context, string) (*toolserver.Result, error) {
-		time.Sleep(100 * time.Millisecond)
-		return &toolserver.Result{Text: "x"}, nil
-	}
-	a := b.ask(body(true, ""))
-	a.one(t, "stop")
-	if got := strings.Count(a.raw, ": tool a__search\n\n"); got < 2 {
-		t.Errorf("got %d comments, want one at the beginning and some behind it:\n%s", got, a.raw)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, run.Policy{}, once(fc{"c1", "a__search", `{}`}), toolserver.Tool{Server: "a", Name: "search"})
+		b.change(func(o *run.Options) { o.Beat = time.Second })
+		b.shelf.do["a__search"] = func(context.Context, string) (*toolserver.Result, error) {
+			time.Sleep(9500 * time.Millisecond)
+			return &toolserver.Result{Text: "x"}, nil
+		}
+		a := b.ask(body(true, ""))
+		a.one(t, "stop")
+		if got := strings.Count(a.raw, ": tool a__search\n\n"); got != 1+9 {
+			t.Errorf("got %d comments, want one at the beginning and nine behind it:\n%s", got, a.raw)
+		}
+	})
 }

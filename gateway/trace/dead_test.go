@@ -7,7 +7,6 @@ import (
 	"errors"
 	"io"
 	"log/slog"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -20,6 +19,7 @@ import (
 	"github.com/callgate/callgate/gateway"
 	"github.com/callgate/callgate/gateway/trace"
 	"github.com/callgate/callgate/internal/logtest"
+	"github.com/callgate/callgate/internal/testserver"
 )
 
 // logged is a log that can be read.
@@ -40,12 +40,7 @@ func (l *logged) spans() (counts []int) {
 // refused is the address of nobody.
 func refused(t *testing.T) (endpoint string, stop func()) {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer listener.Close()
-	return "http://" + listener.Addr().String(), func() {}
+	return "http://" + testserver.Refusing(t), func() {}
 }
 
 // silent takes everything and never answers.

@@ -1,6 +1,7 @@
 package wire_test
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/callgate/callgate/gateway/wire"
@@ -34,6 +35,50 @@ func TestChangedFrameHasNoOrigins(t *testing.T) {
 	other.Choices()
 	other.Change(0).PutText([]abi.Event{{Kind: abi.Content, Text: "is"}}, "")
 	if got := string(other.AppendTo(nil)); got != ": from 1\n:from x\n"+want {
+		t.Errorf("got %q", got)
+	}
+}
+
+// TestFlat has blocks of streams put on one line and back.
+func TestFlat(t *testing.T) {
+	t.Parallel()
+	for _, block := range []string{"event: a\ndata: {}\n\n", "event:a\r\ndata:{}\r\n\r\n", ": x\n\n", "data: {\ndata: }\n\n", ""} {
+		flat, ok := wire.AppendFlat([]byte("x"), []byte(block))
+		if got := string(wire.AppendUnflat(nil, flat[1:])); !ok || got != block {
+			t.Errorf("got %q, %v, of %q", got, ok, block)
+		}
+		f := wire.EventFrom(wire.AppendOrigin(nil, wire.Origin{Number: 7, Data: flat[1:]}), []byte("{}"))
+		if list := f.Origins(); len(list) != 1 || list[0].Number != 7 || string(list[0].Data) != string(flat[1:]) {
+			t.Errorf("got %v of %q", list, block)
+		}
+		var lines []string
+		for rest := flat[1:]; len(rest) > 0; {
+			var line []byte
+			line, rest = wire.CutFlat(rest)
+			lines = append(lines, string(line))
+		}
+		if block == "event:a\r\ndata:{}\r\n\r\n" && fmt.Sprint(lines) != "[event:a data:{} ]" {
+			t.Errorf("got the lines %q", lines)
+		}
+	}
+	if _, ok := wire.AppendFlat(nil, []byte("data: \x1e\n\n")); ok {
+		t.Error("a block was taken that cannot come back")
+	}
+}
+
+// TestChunk holds that what a frame was made of is no part of its chunk.
+func TestChunk(t *testing.T) {
+	t.Parallel()
+	data := []byte(`{"x":1}`)
+	lines := wire.AppendOrigin(wire.AppendOrigin(nil, wire.Origin{Number: 1, Data: []byte(`{"type":"a"}`)}), wire.Origin{Number: 2})
+	for name, origins := range map[string][]byte{"none": nil, "two": lines} {
+		f := wire.EventFrom(origins, data)
+		if got := string(f.Chunk()); got != "data: {\"x\":1}\n\n" {
+			t.Errorf("%s: got %q", name, got)
+		}
+	}
+	comment := wire.Frame{Raw: []byte(": fromage\n\n")}
+	if got := string(comment.Chunk()); got != ": fromage\n\n" {
 		t.Errorf("got %q", got)
 	}
 }

@@ -48,7 +48,7 @@ func (s *Shape) matches(f *Frame) bool {
 		return false
 	}
 	text := f.Data[len(s.before) : len(f.Data)-len(s.after)]
-	if !inString(text) {
+	if !InString(text) {
 		return false
 	}
 	s.misses = 0
@@ -71,8 +71,8 @@ func (s *Shape) matches(f *Frame) bool {
 	return true
 }
 
-// inString reports whether b is what stands between the quotes of a JSON string.
-func inString(b []byte) bool {
+// InString reports whether b is what stands between the quotes of a JSON string.
+func InString(b []byte) bool {
 	if bytes.IndexByte(b, '\\') < 0 {
 		return bytes.IndexByte(b, '"') < 0
 	}

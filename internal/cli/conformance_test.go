@@ -2,9 +2,6 @@ package cli
 
 import (
 	"bytes"
-	"fmt"
-	"math/rand/v2"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,27 +10,13 @@ import (
 	"time"
 
 	"github.com/callgate/callgate/conformance"
+	"github.com/callgate/callgate/internal/testserver"
 )
-
-// freeAddr is an address that nobody listens on: where that can be, one of a loopback address
-// of its own, whose ports the system gives to nobody.
-func freeAddr(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", fmt.Sprintf("127.%d.%d.%d:0", 1+rand.IntN(254), rand.IntN(256), 1+rand.IntN(254)))
-	if err != nil { // not all systems have more than one
-		l, err = net.Listen("tcp", "127.0.0.1:0")
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
-}
 
 // TestConformance runs a part of the suite on a gateway. Package conformance runs all.
 func TestConformance(t *testing.T) {
 	t.Parallel()
-	upstream := freeAddr(t)
+	upstream := testserver.Refusing(t) // until the suite listens there
 	const key = "sk-suite"
 	g := serve(t, callgateConfig([]string{"none", "hermes", "auto"}, "http://"+upstream+"/v1", key, ""))
 	elsewhere := serve(t, "providers: {demo: {type: demo}}\nmodels: {none: {targets: [{provider: demo, model: hermes}]}}\n")
@@ -105,7 +88,7 @@ func TestConformance(t *testing.T) {
 // at what is said of them.
 func TestConformanceFails(t *testing.T) {
 	t.Parallel()
-	upstream := freeAddr(t)
+	upstream := testserver.Refusing(t) // until the suite listens there
 	g := serve(t, callgateConfig([]string{"none"}, "http://"+upstream+"/v1", "", ""))
 	var stdout, stderr bytes.Buffer
 	status := run(t.Context(), []string{"conformance", "--target", "http://" + g.addr + "/v1", "--upstream-listen", upstream,

@@ -57,10 +57,16 @@ func TestBlockBetweenHeldText(t *testing.T) {
 func TestLongModelName(t *testing.T) {
 	t.Parallel()
 	g := serve(t, fmt.Sprintf("{providers: {up: {type: openai, base_url: %q}}, models: {m: {targets: [{provider: up}]}}}", down(t)))
-	began := time.Now()
-	r := g.chat(`{"model":"` + strings.Repeat("q", 100_000) + `"}`)
-	if took := time.Since(began); took > 500*time.Millisecond || r.status/100 != 4 {
-		t.Errorf("got status %d after %v, want 4xx at once", r.status, took)
+	least := time.Hour
+	for tries := 0; tries < 20 && least > 500*time.Millisecond; tries++ { // on a busy machine any request may take long
+		began := time.Now()
+		if r := g.chat(`{"model":"` + strings.Repeat("q", 100_000) + `"}`); r.status/100 != 4 {
+			t.Fatalf("got status %d, want 4xx", r.status)
+		}
+		least = min(least, time.Since(began))
+	}
+	if least > 500*time.Millisecond {
+		t.Errorf("got no answer in less than %v, want it at once", least)
 	}
 }
 

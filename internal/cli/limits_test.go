@@ -527,9 +527,7 @@ func TestLimitAway(t *testing.T) {
 		return limited(base, limits, fmt.Sprintf("redis: {url: %q, key_prefix: %q}\ncache_salt: pepper\nlog: {level: error}\n", server.URL(), server.KeyPrefix()))
 	}
 	closed := serve(t, config("{requests: 100, per: 744h, redis_away: closed}"))
-	if r := closed.chat(prompt("m", "hi", false)); r.status != http.StatusOK {
-		t.Fatalf("got status %d, %s", r.status, r.body)
-	}
+	await(t, "the limits", func() bool { return closed.chat(prompt("m", "hi", false)).status == http.StatusOK }) // on a loaded machine the first connection may take too long
 	server.Stop()
 	if r := closed.chat(prompt("m", "hi", false)); r.status != http.StatusServiceUnavailable || !strings.Contains(r.body, "limits_unavailable") || r.header.Get("retry-after") == "" {
 		t.Errorf("got status %d, %s, want 503", r.status, r.body)

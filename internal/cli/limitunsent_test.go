@@ -2,19 +2,15 @@ package cli
 
 import (
 	"fmt"
-	"net"
 	"testing"
+
+	"github.com/callgate/callgate/internal/testserver"
 )
 
 // TestLimitUnsent holds that requests of which no upstream has had a byte do not count where requests are limited, on any route.
 func TestLimitUnsent(t *testing.T) {
 	t.Parallel()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	closed := "http://" + l.Addr().String() + "/v1"
-	_ = l.Close() // whoever connects is refused
+	closed := "http://" + testserver.Refusing(t) + "/v1"
 	g := serve(t, fmt.Sprintf(`
 key_limits: [{requests: 1, per: 1h}]
 providers:

@@ -70,8 +70,8 @@ func TestMessagesRepairedKeeps(t *testing.T) {
 func TestMessagesStreamKeeps(t *testing.T) {
 	t.Parallel()
 	event := func(data string) string { return "event: x\ndata: " + data + "\n\n" }
-	call := `{"type":"tool_use","id":"toolu_01","name":"f","caller":{"type":"direct"},"new":2.0,"input":{}}`
-	first, second := `{"type":"text","new":{"a":1.0},"text":""}`, `{"type":"text","text":""}`
+	call := `{"type":"tool_use","id":"toolu_01","name":"f","input":{},"caller":{"type":"direct"},"new":2.0}`
+	first, second := `{"type":"text","text":"","new":{"a":1.0}}`, `{"type":"text","text":""}`
 	answer := event(`{"type":"message_start","message":{"id":"msg_01","type":"message","role":"assistant","model":"claude-x","content":[],"stop_reason":null,"stop_sequence":null,"usage":{"input_tokens":1,"output_tokens":1}}}`) +
 		event(`{"type":"content_block_start","index":0,"content_block":{"type":"text","text":"","new":{"a":1.0}}}`) +
 		event(`{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"one"}}`) + event(`{"type":"content_block_stop","index":0}`) +

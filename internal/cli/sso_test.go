@@ -11,7 +11,6 @@ import (
 	"io"
 	"maps"
 	"math/big"
-	"net"
 	"net/http"
 	"net/http/cookiejar"
 	"net/http/httptest"
@@ -21,6 +20,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/callgate/callgate/internal/testserver"
 )
 
 // issuer is an identity provider: it lets everybody in who comes, as who the test says.
@@ -122,12 +123,7 @@ func (p *issuer) next(broken string, claims map[string]any) {
 // ssoGate is a gateway with an identity provider, at an admin address that is known before.
 func ssoGate(t *testing.T, p *issuer) (g *gate, base string) {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	base = "http://" + l.Addr().String()
-	l.Close()
+	base = "http://" + testserver.Refusing(t) // until the gateway listens there
 	g = serve(t, "admin:\n  listen: "+strings.TrimPrefix(base, "http://")+"\n  key_hash: \""+hashOf("cg-operators-key")+"\"\n  oidc:\n    issuer: "+p.URL+"\n    client_id: callgate\n    client_secret: sk-oidc-canary\n    redirect_url: "+base+"/ui/oidc/callback\n    role_claim: realm.roles\n    roles: {viewer: [engineering], operator: [platform]}\n"+
 		"providers: {demo: {type: demo}}\nrequire_keys: true\nstore: {kind: sqlite, path: "+filepath.Join(t.TempDir(), "store.db")+"}\nlog: {level: debug}\n")
 	return g, base

@@ -71,7 +71,7 @@ func TestToolFaults(t *testing.T) {
 				})
 				config := shop.config(url, "m", "none", "")
 				if tt.name == "hangs" {
-					config = strings.Replace(config, "    untrusted: false", "    untrusted: false\n    timeout: 300ms", 1)
+					config = strings.Replace(config, "    untrusted: false", "    untrusted: false\n    timeout: 2s", 1)
 				}
 				g := serve(t, config)
 				r := g.chat(strings.Replace(askShop, `"stream":true`, `"stream":true,"stream_options":{"include_usage":true}`, 1))

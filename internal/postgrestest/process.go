@@ -130,12 +130,12 @@ func (p *process) launch(ctx context.Context, bin string, as *credential) error 
 	if err != nil {
 		return err
 	}
-	_, port, err := net.SplitHostPort(addr)
+	host, port, err := net.SplitHostPort(addr)
 	if err != nil {
 		return err
 	}
 	p.url = "postgres://callgate@" + addr + "/postgres?sslmode=disable"
-	cmd := exec.Command(filepath.Join(bin, "postgres"), "-D", data, "-h", "127.0.0.1", "-p", port, "-k", p.dir, "-F", "-c", "max_connections=200")
+	cmd := exec.Command(filepath.Join(bin, "postgres"), "-D", data, "-h", host, "-p", port, "-k", p.dir, "-F", "-c", "max_connections=200")
 	cmd.Dir, cmd.SysProcAttr = p.dir, attributes(as)
 	p.server, err = testserver.Start(ctx, cmd, p.ping)
 	return err

@@ -7,12 +7,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
+	"testing"
 	"time"
 )
 
@@ -89,12 +91,28 @@ func (p *Process) End(s os.Signal) error {
 	return err
 }
 
-// FreeAddress is one of the loopback interface that nobody listened on a moment ago.
+// FreeAddress is one of the loopback interface that nobody listens on. Where that can be, as on Linux, it is
+// one of an IP address of its own, whose ports the system gives to no other test: it stays free until the
+// caller listens on it, and is the caller's again after a restart.
 func FreeAddress(ctx context.Context) (string, error) {
 	var c net.ListenConfig
-	l, err := c.Listen(ctx, "tcp", "127.0.0.1:0")
+	l, err := c.Listen(ctx, "tcp", fmt.Sprintf("127.%d.%d.%d:0", 1+rand.IntN(254), rand.IntN(256), 1+rand.IntN(254))) //nolint:gosec // no secret
+	if err != nil {
+		// Not all systems have more than one.
+		l, err = c.Listen(ctx, "tcp", "127.0.0.1:0")
+	}
 	if err != nil {
 		return "", err
 	}
 	return l.Addr().String(), l.Close()
+}
+
+// Refusing is a free address that refuses connections for as long as the test runs.
+func Refusing(tb testing.TB) string {
+	tb.Helper()
+	addr, err := FreeAddress(tb.Context())
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return addr
 }

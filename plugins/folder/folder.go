@@ -88,7 +88,9 @@ type File struct {
 
 // Folder is a directory of plugins. Its methods may be called from several goroutines.
 type Folder struct {
-	o     Options
+	o        Options
+	patience time.Duration
+
 	mu    sync.Mutex // of all that follows
 	files map[string]*file
 	moved bool          // something was loaded or unloaded since the last scan
@@ -139,7 +141,7 @@ func New(o Options) *Folder {
 	}
 	idle := make(chan struct{})
 	close(idle)
-	return &Folder{o: o, files: map[string]*file{}, idle: idle, slots: make(chan struct{}, maxLoads)}
+	return &Folder{o: o, patience: patience, files: map[string]*file{}, idle: idle, slots: make(chan struct{}, maxLoads)}
 }
 
 // Load loads all that is in the directory, when the gateway starts, and waits until that is
@@ -391,7 +393,7 @@ func (f *Folder) read(ctx context.Context, name string, at stamp, loaded string,
 	if sum == loaded {
 		return sum, nil
 	}
-	late := time.NewTimer(patience)
+	late := time.NewTimer(f.patience)
 	defer late.Stop()
 	await := func(ctx context.Context) {
 		select {

@@ -21,10 +21,11 @@ import (
 
 // watched is a folder that is watched, with a host of its own.
 type watched struct {
-	t    *testing.T
-	dir  string
-	host *plugins.Host
-	f    *folder.Folder
+	t       *testing.T
+	dir     string
+	host    *plugins.Host
+	f       *folder.Folder
+	patient bool // the folder, with what takes long to compile
 }
 
 func watch(t *testing.T, o folder.Options, files map[string][]byte) *watched {
@@ -50,7 +51,9 @@ func (w *watched) begin(o folder.Options) error {
 		w.t.Fatal(err)
 	}
 	o.Dir, o.Host = w.dir, w.host
-	w.f = folder.New(o)
+	if w.f = folder.New(o); w.patient {
+		w.f.Patient()
+	}
 	err = w.f.Load(w.t.Context())
 	w.watch()
 	return err

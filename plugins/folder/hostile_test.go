@@ -175,6 +175,7 @@ func TestSameWinnerAtEveryStart(t *testing.T) {
 		w.write("b.wasm", guest("same"))
 		w.write("a.wasm", pluginstest.Build(t, "../testdata/goguest")) // takes longer
 		w.write("c.wasm", guest("go"))
+		w.patient = true
 		w.begin(folder.Options{})
 		w.file("a.wasm", folder.Loaded)
 		w.file("b.wasm", folder.Loaded)

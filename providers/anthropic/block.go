@@ -24,6 +24,7 @@ type block struct {
 	over                       bool    // and another one has begun behind it
 	size                       int     // bytes kept
 	lost                       bool    // it was too much to keep
+	waits                      bool    // its events are not over: what it holds is known at its end
 }
 
 // openBlocks are the blocks of a stream that are open, and what their calls are still owed.
@@ -35,6 +36,9 @@ type openBlocks struct {
 	kept   int            // bytes that they hold
 	calls  int            // so far; the next call's index
 	owed   []int          // calls that ended without arguments
+	waits  int            // how many of the open blocks wait
+	// unclear says that the event at hand has something in it that is left out of the chunks.
+	unclear bool
 }
 
 // add adds a block.
@@ -76,6 +80,9 @@ func (o *openBlocks) start(index int, v value, rest object) error {
 	case "tool_use":
 		b.start, b.call = clone(get(v, "input")), o.calls
 		o.calls++
+		if !hollow(b.start) {
+			o.wait(b)
+		}
 		entry := calledBy(call(digits(b.call), get(v, "id"), get(v, "name"), value(`""`)), get(v, "caller"), o.out.native)
 		if rest := besides(v, "type", "id", "name", "input", "caller"); o.out.native && len(rest) > 0 {
 			entry = merge(entry, []field{{"beside", rest.close()}})
@@ -87,6 +94,7 @@ func (o *openBlocks) start(index int, v value, rest object) error {
 		o.think(b, get(v, "thinking"))
 		o.sign(b, get(v, "signature"))
 	case "redacted_thinking":
+		o.wait(b)
 		o.keepStart(b, v)
 		b.with = o.out.take()
 	default:
@@ -97,6 +105,12 @@ func (o *openBlocks) start(index int, v value, rest object) error {
 		o.keepStart(b, v)
 	}
 	return nil
+}
+
+// wait has the events of a block wait for its end.
+func (o *openBlocks) wait(b *block) {
+	b.waits = true
+	o.waits++
 }
 
 // begin says to a client of the Messages API where a text or a thought begins, since citations are of one text and a
@@ -179,7 +193,7 @@ func (o *openBlocks) delta(index int, v value, rest object) error {
 // place any more.
 func (o *openBlocks) pass(b *block, v value) {
 	if b.over {
-		o.out.with = nil
+		o.out.with, o.unclear = nil, true
 		o.warnings.drop("blocks")
 		return
 	}
@@ -229,6 +243,9 @@ func (o *openBlocks) stop(index int, rest object) {
 	}
 	delete(o.blocks, index)
 	o.kept -= b.size
+	if b.waits {
+		o.waits--
+	}
 	switch b.kind {
 	case "text":
 		if o.out.native { // of which it is a block, were it empty
@@ -246,6 +263,7 @@ func (o *openBlocks) stop(index int, rest object) {
 	case "thinking", "redacted_thinking":
 		if b.lost {
 			o.warnings.drop("thinking_blocks")
+			o.unclear = true
 			break
 		}
 		o.out.with = b.with
@@ -290,6 +308,7 @@ func (o *openBlocks) end(cut bool) {
 	}
 	if cut && len(o.owed) > 0 {
 		o.warnings.add("cut", "tool_calls")
+		o.owed = o.owed[:0]
 		return
 	}
 	o.pay()
@@ -299,7 +318,7 @@ func (o *openBlocks) end(cut bool) {
 func (o *openBlocks) keep(b *block, n int) bool {
 	if b.lost || o.kept+n > maxKept {
 		o.kept -= b.size
-		*b = block{kind: b.kind, lost: true}
+		*b = block{kind: b.kind, lost: true, waits: b.waits}
 		return false
 	}
 	b.size += n
@@ -346,7 +365,10 @@ func (o *openBlocks) arguments(b *block, v value) {
 		return
 	}
 	if len(inner(v)) > 0 {
-		b.fed = true
+		if b.fed = true; b.waits { // what the block began with does not count
+			b.waits, o.unclear = false, true
+			o.waits--
+		}
 		o.out.emit("tool_calls", arrayOf(call(digits(b.call), nil, nil, v)))
 	}
 }

@@ -15,6 +15,7 @@ type chunks struct {
 	native    bool   // the client speaks the Messages API
 	begun     extras // of the message as it begins, for such a client
 	with      object // provider_specific_fields of the next chunk, for such a client
+	room      int    // in front of a frame, for what it was made of
 
 	listed map[string]int // how many entries a list has, by its member
 
@@ -160,10 +161,10 @@ func (c *chunks) chunk(delta value, fields []byte) {
 // frame writes a chunk with a choice, or with none. rest is the fields behind it.
 func (c *chunks) frame(choice value, rest []byte) {
 	const field, open, end = "data: ", `,"choices":[`, "}\n\n"
-	raw := make([]byte, 0, len(field)+len(c.head)+len(open)+len(choice)+1+len(rest)+len(end))
+	raw := make([]byte, c.room, c.room+len(field)+len(c.head)+len(open)+len(choice)+1+len(rest)+len(end))
 	raw = append(append(append(append(raw, field...), c.head...), open...), choice...)
 	raw = append(append(append(raw, ']'), rest...), end...)
-	c.frames = append(c.frames, gateway.Frame{Raw: raw, Data: raw[len(field) : len(raw)-len("\n\n")]})
+	c.frames = append(c.frames, gateway.Frame{Raw: raw, Data: raw[c.room+len(field) : len(raw)-len("\n\n")]})
 }
 
 // comment writes a comment as it is.

@@ -10,7 +10,7 @@ type completion struct {
 	citations       list
 	others          list  // blocks that OpenAI's form has no place for
 	count           int   // of calls
-	native          value // the blocks as they came, for a client that knows them
+	native          value // the message as it came, for a client that knows it
 	warnings        *warnings
 }
 
@@ -32,7 +32,7 @@ func complete(data value, created int64, a *asked) (value, error) {
 	end.read(data)
 	c := &completion{warnings: w}
 	if a.native {
-		c.native = content
+		c.native = data
 	}
 	var blocks []value
 	_ = elements(content, func(_ int, v value) error {
@@ -132,7 +132,7 @@ func (c *completion) message() value {
 	if len(c.others) > 0 {
 		own.set("blocks", c.others.array())
 	}
-	own.setGiven("content", c.native)
+	own.setGiven("message", c.native)
 	if len(own) > 0 {
 		o.set("provider_specific_fields", own.close())
 	}

@@ -43,7 +43,9 @@ func (d *decoder) read(data value) error {
 	case strings.HasPrefix(kind, blockEvent):
 		return d.block(kind, number(get(data, "index")), data)
 	case kind == "ping":
-		d.out.comment(pingComment)
+		if !d.out.native { // whose client gets it as it came
+			d.out.comment(pingComment)
+		}
 	case kind == "message_start":
 		return d.start(get(data, "message"))
 	case kind == "message_delta":
@@ -58,10 +60,13 @@ func (d *decoder) read(data value) error {
 	return nil
 }
 
-// other takes an event that is unknown. A client of the Messages API gets it as it is.
+// other takes an event that is unknown. A client of the Messages API gets it as it is. One in front of the answer is no
+// chunk, which would begin it.
 func (d *decoder) other(kind string, data value) {
 	if d.out.native && plain(kind) && !d.done {
-		d.out.event(data)
+		if len(d.out.head) > 0 {
+			d.out.event(data)
+		}
 		return
 	}
 	d.warnings.add("event", kind)
@@ -78,7 +83,7 @@ func (d *decoder) block(kind string, index int, data value) error {
 	case does == "stop":
 		d.blocks.stop(index, d.besides(data, ""))
 	case does != "delta" && does != "start":
-		d.warnings.add("event", kind)
+		d.other(kind, data)
 	case d.finished:
 		d.warnings.add("event", "late")
 	case does == "delta":
@@ -114,6 +119,7 @@ func (d *decoder) start(message value) error {
 	d.ending.read(message)
 	return elements(get(message, "content"), func(i int, block value) error {
 		if !isObject(block) || isBlank(block) {
+			d.blocks.unclear = true
 			return nil
 		}
 		if d.whole == nil {

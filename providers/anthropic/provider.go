@@ -22,7 +22,8 @@
 // text or a thought begins and ends (begins, ends), what its block and that of a call have
 // besides (begins, beside), what deltas and events have (delta, event, stop), and gets as
 // they come other blocks (opens, deltas), and deltas and events of an unknown type (deltas,
-// event).
+// event). A whole answer has the message there, as it came; a stream has each event in front of
+// the chunk that was made of it (see Origin of gateway/wire).
 package anthropic
 
 import (

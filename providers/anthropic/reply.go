@@ -20,6 +20,8 @@ type stream struct {
 	decoder  decoder
 	chunks   chunks // that the decoder writes
 	given    int    // of their frames
+	origins  origins
+	repeated repeated
 	warnings warnings
 	err      error // that ended the stream
 	frame    wire.Frame
@@ -85,10 +87,24 @@ func (s *stream) read() {
 		s.err = err
 		return
 	}
-	switch data := bytes.TrimSpace(b.Data); {
+	if s.again(&b) {
+		return
+	}
+	data, plain := bytes.TrimSpace(b.Data), len(s.chunks.with) == 0 && len(s.origins.waiting) == 0
+	s.chunks.room = 0
+	if s.chunks.native {
+		s.chunks.room = s.origins.come(&b, data)
+	}
+	switch {
 	case len(data) > 0:
-		err = s.decoder.read(data)
-	case bytes.HasPrefix(b.Raw, []byte(":")):
+		if err = s.decoder.read(data); err == nil && s.chunks.native {
+			s.origins.name(&s.chunks, &s.decoder.blocks)
+			s.learn(&b, data, plain)
+		}
+	case !bytes.HasPrefix(b.Raw, []byte(":")):
+	case s.chunks.native: // no words of its own, which could be those of a [wire.Origin]
+		s.origins.name(&s.chunks, &s.decoder.blocks)
+	default:
 		s.chunks.comment(bytes.Clone(b.Raw))
 	}
 	if s.chunks.content {

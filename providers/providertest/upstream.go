@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/callgate/callgate/internal/testserver"
 )
 
 // upstream serves every request by h until the test ends. A handler must end when
@@ -122,10 +124,5 @@ func script(text string, reset bool) func(*net.TCPConn) {
 // closedPort is an address at which nobody listens.
 func closedPort(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return fmt.Sprintf("http://%s/v1", l.Addr())
+	return fmt.Sprintf("http://%s/v1", testserver.Refusing(t))
 }

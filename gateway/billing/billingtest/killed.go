@@ -78,8 +78,12 @@ type life struct {
 	want    map[string]billing.Row // recorded
 	running map[string]billing.Row // begun
 	kills   map[string]billing.Row // begun when the process was killed
-	maybe   map[string]billing.Row // forgotten: nobody waits for that to be written
+	maybe   map[string]billing.Row // forgotten: nobody waits for that to be written; or begun, and not noted
+	slow    bool                   // the disk of the journal: rows were recorded that do not outlive a kill yet
 }
+
+// waits is more than the disk takes, and less than a Book waits for it: what takes longer may not be in the journal yet.
+const waits = 50 * time.Millisecond
 
 func (l *life) start() {
 	one := &faulty{Ledger: l.ledger, plan: l.plan}
@@ -101,6 +105,9 @@ func (l *life) row() billing.Row {
 // kill ends all processes as SIGKILL does: their journals are as they are at this moment, and what they do from then on
 // nobody sees.
 func (l *life) kill() {
+	if l.slow {
+		l.flush()
+	}
 	for _, p := range l.puts {
 		p.dead.Store(true)
 	}
@@ -109,9 +116,41 @@ func (l *life) kill() {
 	if err := freeze(l.dir, dir); err != nil {
 		l.t.Fatal(err)
 	}
-	maps.Copy(l.kills, l.running)
+	for id, r := range l.running {
+		if _, unsure := l.maybe[id]; !unsure {
+			l.kills[id] = r
+		}
+	}
 	l.running = map[string]billing.Row{}
 	l.old, l.books, l.puts, l.dir = append(l.old, l.books...), nil, nil, dir
+}
+
+// record hands a row over, and sees whether the disk was so slow that the row may not outlive a kill.
+func (l *life) record(b *billing.Book, r billing.Row) {
+	began := time.Now()
+	b.Record(r)
+	l.slow = l.slow || time.Since(began) > waits
+	l.want[r.ID] = r
+}
+
+// flush waits until what was recorded while the disk was slow is safe.
+func (l *life) flush() {
+	l.well()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	for _, b := range l.books {
+		if err := b.Flush(ctx); err != nil {
+			l.t.Fatal(err)
+		}
+	}
+	l.slow = false
+}
+
+// well has all writes to the ledger be well from now on.
+func (l *life) well() {
+	l.plan.mu.Lock()
+	defer l.plan.mu.Unlock()
+	l.plan.next = nil
 }
 
 // freeze copies a journal that is written to meanwhile: the notes of what runs at first, as of a kill between a row and
@@ -146,7 +185,7 @@ func freeze(from, to string) error {
 
 // end has all processes write what they have, and end.
 func (l *life) end() {
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	for _, b := range l.books {
 		if err := b.Close(ctx); err != nil {
@@ -214,21 +253,22 @@ func (l *life) actions() map[string]func(*rapid.T) {
 	return map[string]func(*rapid.T){
 		"record": func(*rapid.T) {
 			r := l.row()
-			l.book().Record(r)
-			l.want[r.ID] = r
+			l.record(l.book(), r)
 		},
 		"begin": func(*rapid.T) {
 			r := l.row()
 			r.Status = ""
+			failed := l.books[0].Stats().JournalErrors
 			l.books[0].Begin(r)
-			l.running[r.ID] = r
+			if l.running[r.ID] = r; l.books[0].Stats().JournalErrors > failed { // it is said that the disk was slow
+				l.slow, l.maybe[r.ID] = true, r
+			}
 		},
 		"end": func(*rapid.T) {
 			if r, ok := oldest(); ok {
 				delete(l.running, r.ID)
 				r.Status, r.Nano, r.Time = billing.StatusOK, r.Nano/2+1, l.clock.Truncate(time.Millisecond)
-				l.books[0].Record(r)
-				l.want[r.ID] = r
+				l.record(l.books[0], r)
 			}
 		},
 		"forget": func(*rapid.T) {
@@ -286,9 +326,7 @@ func Killed(t *testing.T, ledger billing.Ledger, times int) {
 		for len(l.running) > 0 {
 			actions["end"](rt)
 		}
-		l.plan.mu.Lock()
-		l.plan.next = nil
-		l.plan.mu.Unlock()
+		l.well()
 		l.end()
 		l.check()
 	})

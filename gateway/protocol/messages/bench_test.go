@@ -29,6 +29,48 @@ func TestAllocations(t *testing.T) {
 	}
 }
 
+// TestAllocationsOfPassage holds that an event of an upstream of the Messages API that goes on as it came takes no memory.
+func TestAllocationsOfPassage(t *testing.T) {
+	for kind, e := range map[string][3]string{
+		"text":      {`{"type":"text","text":""}`, `{"type":"text_delta","text":"x"}`, `{"content":"x"}`},
+		"thoughts":  {`{"type":"thinking","thinking":"","signature":""}`, `{"type":"thinking_delta","thinking":"x"}`, `{"reasoning_content":"x"}`},
+		"arguments": {`{"type":"tool_use","id":"c","name":"f","input":{}}`, `{"type":"input_json_delta","partial_json":"["}`, `{"tool_calls":[{"index":0,"function":{"arguments":"["}}]}`},
+	} {
+		w, _ := writerOf(t, thinks, true)
+		n, shape := 0, &wire.Shape{}
+		f := &wire.Frame{}
+		next := func(event, chunk string) *wire.Frame {
+			n++
+			flat, _ := wire.AppendFlat(nil, []byte(event))
+			came := wire.EventFrom(wire.AppendOrigin(nil, wire.Origin{Number: n, Data: flat}), []byte(chunk))
+			shape.Read(f, came.Raw, came.Data)
+			return f
+		}
+		var out []byte
+		give := func(f *wire.Frame) { out, _ = w.Frame(out[:0], f) }
+		give(next("event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"id\":\"msg_1\",\"type\":\"message\",\"role\":\"assistant\",\"model\":\"m\",\"content\":[],\"usage\":{}}}\n\n", delta(`{"content":""}`)))
+		give(next("event: content_block_start\ndata: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":"+e[0]+"}\n\n", call(0, "c", "f", "")))
+		event := "event: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"index\":0,\"delta\":" + e[1] + "}\n\n"
+		var frames []*wire.Frame
+		for range 300 {
+			frames = append(frames, next(event, delta(e[2])).Copy())
+		}
+		for range 9 {
+			give(frames[0])
+			frames = frames[1:]
+		}
+		if string(out) != event {
+			t.Errorf("%s: got %q", kind, out)
+		}
+		if n := testing.AllocsPerRun(200, func() { give(frames[0]); frames = frames[1:] }); n > 0 {
+			t.Errorf("a delta of %s takes %.1f allocations, want none", kind, n)
+		}
+		if string(out) != event {
+			t.Errorf("%s: got %q", kind, out)
+		}
+	}
+}
+
 // feeder is a writer that is in the midst of a stream, and what gives its next frame.
 func feeder(tb testing.TB, pair []string) (protocol.Writer, func() *wire.Frame) {
 	tb.Helper()

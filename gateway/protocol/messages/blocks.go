@@ -144,13 +144,23 @@ func (b *blocks) thought(s value) error {
 // a block is made if none is open.
 func (b *blocks) signed(thought value, signature []byte) error {
 	it := item{kind: thinkingBlock, sign: signature}
-	if b.content.open != thinkingBlock || len(b.wait) > 0 {
+	if !b.thinks() {
 		it.text = inner(thought)
 	}
 	if len(it.sign) == 0 {
 		it.sign = b.content.seal()
 	}
 	return b.put(it)
+}
+
+// thinks reports whether thoughts are what has come last.
+func (b *blocks) thinks() bool {
+	for _, it := range slices.Backward(b.wait) {
+		if it.kind != rawDelta {
+			return it.kind == thinkingBlock && it.sign == nil
+		}
+	}
+	return b.content.open == thinkingBlock
 }
 
 // opaque takes a block that is passed on as it is.

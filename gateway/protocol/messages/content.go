@@ -23,10 +23,12 @@ type content struct {
 	next      next   // that an upstream of the Messages API has begun
 	ends      []byte // what it says where the open block ends
 	signature []byte
-	signed    extra  // what it says beside that
-	args      []byte // of a call in a whole message
-	citations []byte
-	spoke     bool // there is a block that says something
+	signed    extra // what it says beside that
+	// signedBefore says that the client has got the signature of the thoughts that are open.
+	signedBefore bool
+	args         []byte // of a call in a whole message
+	citations    []byte
+	spoke        bool // there is a block that says something
 }
 
 // next is a block that has begun, of which nothing has come yet.
@@ -217,9 +219,12 @@ func (c *content) close() error {
 		if len(c.signature) == 0 {
 			c.signature = append(c.signature, c.seal()...)
 		}
-		if c.print.whole {
+		switch {
+		case c.signedBefore:
+			c.signedBefore = false
+		case c.print.whole:
 			c.print.dst = append(append(c.print.dst, `","signature":"`...), c.signature...)
-		} else {
+		default:
 			c.print.delta(`signature_delta","signature":"`, c.signature, &c.signed)
 		}
 		c.signature, c.signed = c.signature[:0], extra{}

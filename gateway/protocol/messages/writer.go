@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"crypto/rand"
+	"slices"
 	"strings"
 
 	"github.com/callgate/callgate/gateway"
@@ -14,7 +15,8 @@ import (
 )
 
 // Writer writes one answer. It is used by one goroutine. What a message consists of is the
-// business of blocks; the writer reads frames, and says what stands around the blocks.
+// business of blocks; the writer reads frames, and says what stands around the blocks. Events of
+// an upstream of the Messages API go by as they came, as long as the passage lets them.
 type Writer struct {
 	front   *Front
 	summary *gateway.Summary
@@ -23,6 +25,7 @@ type Writer struct {
 	reading reading
 	end     ending
 	lost    protocol.Lost
+	passage passage
 	usage   []byte // the upstream's, as it came last
 	scratch []byte // a frame that was changed, as it goes out
 	started bool
@@ -34,6 +37,7 @@ func newWriter(f *Front, r *gateway.Response) *Writer {
 	w.print.whole = !f.stream
 	w.blocks.shown, w.blocks.content.sealed, w.blocks.content.print = f.shown, f.shown == sealed, &w.print
 	w.reading.blocks, w.reading.summary = &w.blocks, r.Summary
+	w.passage = passage{w: w, index: -1}
 	return w
 }
 
@@ -74,6 +78,16 @@ func (w *Writer) frame(f *wire.Frame) error {
 		return nil
 	case f.Done:
 		return w.finish()
+	}
+	if isOwn(w.summary) {
+		if w.blocks.shown == hidden { // some of Anthropic's models think unasked, and want it back
+			w.blocks.shown = readable
+		}
+		if taken, err := w.passage.pass(f); taken || err != nil {
+			return err
+		}
+	}
+	switch {
 	case f.Data == nil: // a comment, by which an upstream shows that it lives
 		if w.started {
 			w.print.dst = append(w.print.dst, Form.Ping...)
@@ -145,9 +159,7 @@ func (w *Writer) choices(f *wire.Frame) error {
 	for i, choices := 0, f.Choices(); i < len(choices); i++ {
 		if c := &choices[i]; c.Index == 0 {
 			if c.Reason != "" {
-				w.end.own = isOwn(w.summary)
-				w.end.read(c.Object.Of(f.Data), f.Data)
-				w.blocks.content.cut = w.end.isCut()
+				w.readEnd(f, c)
 			}
 			if err := w.reading.body(f, c); err != nil {
 				return err
@@ -160,12 +172,24 @@ func (w *Writer) choices(f *wire.Frame) error {
 	return nil
 }
 
+// readEnd reads what a choice says of the answer's end.
+func (w *Writer) readEnd(f *wire.Frame, c *wire.Choice) {
+	w.end.own = isOwn(w.summary)
+	w.end.read(c.Object.Of(f.Data), f.Data)
+	w.blocks.content.cut = w.end.isCut()
+}
+
 // aside takes what an upstream of the Messages API has said of no block: an event as it is, and what its last one says.
 func (w *Writer) aside(own value) {
 	if event := find(own, "event"); event != nil && w.front.stream {
 		w.print.dst = append(append(append(w.print.dst, "event: "...), text(find(event, "type"))...), "\ndata: "...)
 		w.print.dst = append(appendLine(w.print.dst, event), "\n\n"...)
 	}
+	w.readStop(own)
+}
+
+// readStop reads what the last event of an upstream of the Messages API says.
+func (w *Writer) readStop(own value) {
 	if stop := find(own, "stop"); stop != nil {
 		w.end.stop = others(stop)
 	}
@@ -249,9 +273,19 @@ func (w *Writer) finish() error {
 	if w.closed {
 		return nil
 	}
+	whole := w.passage.isWhole()
+	if !whole {
+		if err := w.passage.stop(); err != nil {
+			return err
+		}
+	}
 	w.start(nil)
 	if err := w.complete(); err != nil {
 		return err
+	}
+	if whole {
+		w.passage.writeEnd()
+		return nil
 	}
 	dst := w.print.dst
 	dst = append(dst, "event: message_delta\ndata: {\"type\":\"message_delta\",\"delta\":{"...)
@@ -324,6 +358,9 @@ func (w *Writer) Whole(f *wire.Frame) ([]byte, error) {
 	if err := w.complete(); err != nil {
 		return nil, err
 	}
+	if came := w.asItCame(f); came != nil {
+		return came, nil
+	}
 	dst := w.print.dst
 	dst = append(dst, `],`...)
 	dst = w.end.append(dst, w.blocks.outcome(), w.front)
@@ -347,14 +384,45 @@ func (w *Writer) Whole(f *wire.Frame) ([]byte, error) {
 // isOwn reports whether the upstream speaks the Messages API. Blocks in its form are not believed of another one.
 func isOwn(s *gateway.Summary) bool { return s.Protocol == Protocol }
 
-// ownContent is the content of an answer of the Messages API as it came, where the upstream
-// speaks that: its blocks in their order, with all that a chat completion has no place for.
-func ownContent(f *wire.Frame) []byte {
+// asItCame is an answer of the Messages API as it came, with another content where something was changed of that; nil if
+// more than that has to be written.
+func (w *Writer) asItCame(f *wire.Frame) []byte {
+	m := ownMessage(f)
+	if m == nil || w.blocks.own == nil || w.summary.ToolRun != nil || !w.end.isOwn(w.blocks.outcome()) || !isObject(find(m, "usage")) ||
+		text(find(m, "type")) != "message" || text(find(m, "role")) != "assistant" || !isString(find(m, "id")) || len(inner(find(m, "model"))) == 0 {
+		return nil
+	}
+	var edits []wire.Edit
+	set := func(name string, v []byte) {
+		if at := wire.Find(m, wire.Span{End: len(m)}, name); string(at.Of(m)) != string(v) {
+			edits = append(edits, wire.Edit{At: at, With: v})
+		}
+	}
+	set("content", slices.Concat([]byte{'['}, w.blocks.own, []byte{']'}))
+	set("id", quoted([]byte(w.blocks.content.id)))
+	if w.summary.Execution {
+		at := len(m) - len("}")
+		edits = append(edits, wire.Edit{At: wire.Span{Start: at, End: at}, With: append([]byte(`,"execution":`), observe.Execution(w.summary, false)...)})
+	}
+	return wire.Splice(m, edits)
+}
+
+// ownMessage is an answer of the Messages API as it came, where the upstream speaks that; nil if it is not there.
+func ownMessage(f *wire.Frame) value {
 	choices := f.Choices()
 	if len(choices) != 1 {
 		return nil
 	}
-	content := find(find(choices[0].Body.Of(f.Data), own), "content")
+	m := find(find(choices[0].Body.Of(f.Data), own), "message")
+	if !isObject(m) {
+		return nil
+	}
+	return m
+}
+
+// ownContent is its content: blocks in their order, with all that a chat completion has no place for.
+func ownContent(f *wire.Frame) []byte {
+	content := find(ownMessage(f), "content")
 	if !isArray(content) {
 		return nil
 	}

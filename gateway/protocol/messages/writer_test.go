@@ -448,7 +448,7 @@ func TestWhole(t *testing.T) {
 		"all":      {thinks, `{"content":"hi","reasoning_content":"hm","tool_calls":[{"id":"a:b","type":"function","function":{"name":"f","arguments":" { \"a\" : 1.0 } "}},{"id":"c","type":"function","function":{"name":"g","arguments":""}}]}`, "stop", `[{"type":"thinking","thinking":"hm","signature":"Y2FsbGdhdGUvbXNnX2MxOjA="},{"type":"text","text":"hi"},{"type":"tool_use","id":"toolu_cg_YTpi","name":"f","input":{"a":1.0}},{"type":"tool_use","id":"c","name":"g","input":{}}] tool_use`, ""},
 		"cut call": {"", `{"content":"hi","tool_calls":[{"id":"c","function":{"name":"g","arguments":"{\"a"}}]}`, "length", `[{"type":"text","text":"hi"}] max_tokens`, ""},
 		"bad call": {"", `{"tool_calls":[{"id":"c","function":{"name":"g","arguments":"[1]"}}]}`, "tool_calls", ``, "no JSON object"},
-		"native":   {"", `{"content":"hi","provider_specific_fields":{"content":[{"type":"text","text":"h"},{"type":"text","text":"i"}]}}`, "stop", `[{"type":"text","text":"h"},{"type":"text","text":"i"}] end_turn`, ""},
+		"native":   {"", `{"content":"hi","provider_specific_fields":{"message":{"content":[{"type":"text","text":"h"},{"type":"text","text":"i"}]}}}`, "stop", `[{"type":"text","text":"h"},{"type":"text","text":"i"}] end_turn`, ""},
 	} {
 		w, _ := writerOf(t, c.members, false)
 		data := []byte(`{"id":"msg_c1","model":"up","choices":[{"index":0,"message":` + c.message + `,"finish_reason":"` + c.finish + `"}],"usage":{"prompt_tokens":5,"completion_tokens":2}}`)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/callgate/callgate/gateway/toolserver"
 	"github.com/callgate/callgate/gateway/toolserver/httptool"
+	"github.com/callgate/callgate/gateway/toolserver/toolservertest"
 )
 
 // api is an upstream that says what it was asked.
@@ -184,8 +185,10 @@ func TestHeadersStay(t *testing.T) {
 // TestTimeout holds that a call ends with its time, and that it is said to have been sent.
 func TestTimeout(t *testing.T) {
 	t.Parallel()
+	ctx, end := toolservertest.Overdue(t.Context())
 	base := api(t, func(_ http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
+		end()
 		<-r.Context().Done()
 	})
 	s, err := httptool.Open("api", []httptool.Tool{{Name: "t", Method: "POST", Body: "json", URL: base}})
@@ -193,8 +196,6 @@ func TestTimeout(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
-	defer cancel()
 	_, err = s.Call(ctx, "t", nil)
 	var e *toolserver.Error
 	if !errors.As(err, &e) || e.Kind != toolserver.Timeout || !e.Sent || !e.Again || e.Hint == "" {

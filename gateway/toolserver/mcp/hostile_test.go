@@ -163,22 +163,23 @@ func TestHostileAnswers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			eras(t, func(t *testing.T, s *toolservertest.Server) {
+				ctx, end := within(t, time.Minute), func() {}
+				if row.want.Kind == toolserver.Timeout {
+					ctx, end = toolservertest.Overdue(t.Context())
+				}
 				s.On["tools/call"] = func(c *toolservertest.Call) {
 					if tool, _ := c.Tool(); tool == "good" {
 						c.Text("fine")
 						return
 					}
+					time.AfterFunc(100*time.Millisecond, end) // the client reads what there is
 					row.do(c)
 				}
 				client := open(t, s, nil)
 				if _, err := client.List(within(t, time.Minute)); err != nil {
 					t.Fatal(err)
 				}
-				limit := time.Minute
-				if row.want.Kind == toolserver.Timeout {
-					limit = 300 * time.Millisecond
-				}
-				r, e := call(within(t, limit), client, "echo", `{}`)
+				r, e := call(ctx, client, "echo", `{}`)
 				switch {
 				case e == nil && (row.text != "" || row.want.Kind == ""):
 					if !strings.Contains(r.Text, row.text) || len(r.Text) > 64<<10 || len(r.Text) == 64<<10 && r.Cut == 0 {

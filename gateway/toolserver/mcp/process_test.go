@@ -21,11 +21,15 @@ import (
 
 	"github.com/callgate/callgate/gateway/toolserver"
 	"github.com/callgate/callgate/gateway/toolserver/mcp"
+	"github.com/callgate/callgate/gateway/toolserver/toolservertest"
 )
 
 // asServer makes this test binary a server over standard input and output, of the sort that it
 // names.
 const asServer = "CALLGATE_TEST_SERVER"
+
+// asCalled names a file that a server makes once it has a call that it does not answer.
+const asCalled = "CALLGATE_TEST_CALLED"
 
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "guard" {
@@ -108,6 +112,9 @@ func called(kind string, id, arguments json.RawMessage, say func(string, ...any)
 		os.Exit(1)
 	case "hangs", "stubborn":
 		if strings.Contains(text, "hang") {
+			if file := os.Getenv(asCalled); file != "" {
+				_ = os.WriteFile(file, nil, 0o600)
+			}
 			return
 		}
 	case "floods":
@@ -177,15 +184,16 @@ func TestHostileProcess(t *testing.T) {
 	} {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
-			s := process(t, kind, nil)
+			called := filepath.Join(t.TempDir(), "called")
+			s := process(t, kind, func(o *mcp.Options) { o.Env[asCalled] = called })
 			if _, err := s.List(within(t, time.Minute)); err != nil {
 				t.Fatal(err)
 			}
-			limit := time.Minute
+			ctx := within(t, time.Minute)
 			if want.Kind == toolserver.Timeout {
-				limit = 300 * time.Millisecond
+				ctx = untilThere(t, called)
 			}
-			_, e := call(within(t, limit), s, "echo", `{"do":"hang"}`)
+			_, e := call(ctx, s, "echo", `{"do":"hang"}`)
 			if e == nil || e.Kind != want.Kind || e.Sent != want.Sent || e.Again != want.Again {
 				t.Errorf("got %+v (%v), want %+v", e, unwrap(e), want)
 			}
@@ -194,6 +202,22 @@ func TestHostileProcess(t *testing.T) {
 			}
 		})
 	}
+}
+
+// untilThere is a context whose time is over once a file is there.
+func untilThere(t *testing.T, file string) context.Context {
+	t.Helper()
+	ctx, end := toolservertest.Overdue(t.Context())
+	go func() {
+		defer end()
+		for range 1200 {
+			if _, err := os.Stat(file); err == nil {
+				return
+			}
+			time.Sleep(50 * time.Millisecond)
+		}
+	}()
+	return ctx
 }
 
 // TestProcessLate holds that a call whose time is over before it is made does not count as one that may have run.
@@ -305,7 +329,7 @@ func TestProcessCause(t *testing.T) {
 				}
 				start := time.Minute
 				if row.name == "no end" {
-					start = 2 * time.Second
+					start = 10 * time.Second // for the shell to say it on a busy machine
 				}
 				s := mcp.Open(mcp.Options{Name: "srv", Command: row.command, Guard: guard, Start: start})
 				defer s.Close()
@@ -348,7 +372,7 @@ func alive(pid int) bool {
 
 func gone(t *testing.T, pid int) {
 	t.Helper()
-	for range 200 {
+	for range 1200 {
 		if !alive(pid) {
 			return
 		}
@@ -359,7 +383,7 @@ func gone(t *testing.T, pid int) {
 
 func pids(t *testing.T, file string) (server, child int) {
 	t.Helper()
-	for range 200 {
+	for range 1200 {
 		text, _ := os.ReadFile(file)
 		if a, b, ok := strings.Cut(string(text), " "); ok {
 			server, _ = strconv.Atoi(a)
@@ -390,8 +414,9 @@ func TestGroup(t *testing.T) {
 // call that it has not answered notwithstanding.
 func TestStubborn(t *testing.T) {
 	t.Parallel()
-	s := process(t, "stubborn", nil)
-	if _, e := call(within(t, 300*time.Millisecond), s, "echo", `{"do":"hang"}`); e == nil || e.Kind != toolserver.Timeout {
+	called := filepath.Join(t.TempDir(), "called")
+	s := process(t, "stubborn", func(o *mcp.Options) { o.Env[asCalled] = called })
+	if _, e := call(untilThere(t, called), s, "echo", `{"do":"hang"}`); e == nil || e.Kind != toolserver.Timeout {
 		t.Fatalf("got %v", e)
 	}
 	done := make(chan struct{})

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/callgate/callgate/gateway/toolserver/mcp"
+	"github.com/callgate/callgate/internal/testserver"
 )
 
 // everything builds the SDK's own server of the conformance suite, once.
@@ -56,24 +57,22 @@ func TestEverythingProcess(t *testing.T) {
 
 // TestEverythingHTTP plays it over HTTP.
 func TestEverythingHTTP(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	addr := l.Addr().String()
-	l.Close()
+	addr := testserver.Refusing(t) // until the program listens there
 	cmd := exec.Command(program(t), "-http", addr)
 	cmd.Stderr = os.Stderr
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = cmd.Process.Kill(); _ = cmd.Wait() }()
-	for range 100 {
-		if c, err := net.Dial("tcp", addr); err == nil {
+	for end := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
+		c, err := net.Dial("tcp", addr)
+		if err == nil {
 			c.Close()
 			break
 		}
-		time.Sleep(50 * time.Millisecond)
+		if time.Now().After(end) {
+			t.Fatal(err)
+		}
 	}
 	s := mcp.Open(mcp.Options{Name: "everything", URL: &url.URL{Scheme: "http", Host: addr, Path: "/"}, Changed: func() {}})
 	defer s.Close()

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/callgate/callgate/internal/e2e/gate"
+	"github.com/callgate/callgate/internal/testserver"
 )
 
 // TestUp starts all of the example by its one command, as "make example" does, and holds that
@@ -24,16 +25,8 @@ func TestUp(t *testing.T) {
 		t.Fatalf("%v: %s", err, out)
 	}
 	var ports []string
-	var listeners []net.Listener // all at once, so that they differ
 	for range 4 {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		ports, listeners = append(ports, l.Addr().String()), append(listeners, l)
-	}
-	for _, l := range listeners {
-		l.Close()
+		ports = append(ports, testserver.Refusing(t)) // until the example listens there
 	}
 	log, err := os.Create(filepath.Join(t.TempDir(), "log"))
 	if err != nil {

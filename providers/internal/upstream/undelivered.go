@@ -64,8 +64,8 @@ func (t *tracked) Read(p []byte) (int, error) {
 }
 
 // readEnds is how long a Write that has failed waits for the Read that net/http always makes: it
-// says why, and has to say it at once.
-const readEnds = 100 * time.Millisecond
+// says why, and says it as soon as its goroutine has its turn.
+const readEnds = time.Second
 
 // Write implements net.Conn.
 func (t *tracked) Write(p []byte) (int, error) {

@@ -44,7 +44,7 @@ func (s *stage) Refused(e *gateway.Error) *gateway.Error {
 
 // Frame implements gateway.Stage.
 func (s *stage) Frame(f *wire.Frame, next gateway.Sink) error {
-	s.recording.Came(f.Raw)
+	s.recording.Came(f.Chunk())
 	next.Put(f)
 	return nil
 }
