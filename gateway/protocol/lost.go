@@ -72,7 +72,7 @@ var (
 		"output_sensitive_int", "base_resp", "nvext", "provider_specific_fields", "moderation", "__verbose", "type", "sla_metrics", "cost")
 	inChoice = NamesOf("index", "message", "delta", "finish_reason", "logprobs", "stop_reason", "matched_stop", "native_finish_reason",
 		"content_filter_results", "content_filter_offsets", "token_ids", "hidden_states", "routed_experts", "seed", "text", "usage", "provider_specific_fields")
-	inMessage = NamesOf("role", "content", "refusal", "reasoning_content", "reasoning", "reasoning_details", "thinking_blocks", "tool_calls", "function_call",
+	inMessage = NamesOf("role", "content", "refusal", "reasoning_content", "reasoning", "reasoning_text", "reasoning_details", "thinking_blocks", "tool_calls", "function_call",
 		"annotations", "audio", "images", "executed_tools", "provider_specific_fields", "name", "token_ids", "prefix", "partial", "phase", "channel",
 		"id", "type", "recipient")
 )

@@ -226,4 +226,6 @@ func (e *Entry) append(dst, old []byte, indexed bool) []byte {
 	return append(text.close(), "}}"...)
 }
 
-func isReasoning(name string) bool { return name == "reasoning_content" || name == "reasoning" }
+func isReasoning(name string) bool {
+	return name == "reasoning_content" || name == "reasoning" || name == "reasoning_text"
+}

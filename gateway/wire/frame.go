@@ -48,7 +48,7 @@ type Choice struct {
 	Body      Span // its delta or message
 	Content   Span
 	Calls     Span // tool_calls
-	Reasoning Span // the value of reasoning_content or reasoning
+	Reasoning Span // the value of reasoning_content, reasoning or reasoning_text
 	Finish    Span // finish_reason
 	// Reason is the finish reason, "" if there is none yet.
 	Reason string

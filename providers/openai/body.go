@@ -32,11 +32,14 @@ func (p *Provider) ask(model string, req *gateway.Request) asked {
 		gone = append(gone, "stream_options")
 	}
 	if p.fits(req) {
-		var unfit, thoughts []string
-		unfit, edits, thoughts = p.fit(req.Body.Bytes(), model)
+		var unfit, dropped []string
+		unfit, edits, dropped = p.fit(req.Body.Bytes(), model)
 		gone = append(gone, unfit...)
-		for _, name := range thoughts {
+		for _, name := range dropped {
 			a.warnings = append(a.warnings, "dropped:messages."+name)
+		}
+		if p.taste == thoughtful && len(edits) > 0 {
+			a.warnings = append(a.warnings, "changed:messages."+thoughtMembers[0])
 		}
 	}
 	for _, name := range gone {

@@ -17,24 +17,27 @@ const (
 	openMinded taste = iota // servers ignore what they do not know
 	strict                  // Groq, Mistral, Cerebras, Azure and the like do not
 	openAIs                 // OpenAI's own models have names of their own besides
+	thoughtful              // DeepSeek and Moonshot want the thoughts behind each call back
 )
 
-// strictHosts end the names of hosts that refuse what they do not know, and openAIHosts those of
-// OpenAI's own models.
+// strictHosts end the names of hosts that refuse what they do not know, openAIHosts those of OpenAI's own
+// models. thoughtfulHosts refuse a call without reasoning_content while the model thinks, also one that it, or
+// another model, has made without thinking: then a space will do, which is the least that Moonshot takes
+// (pydantic-ai's deepseek.py; LiteLLM, llms/moonshot/chat/transformation.py).
 var (
 	strictHosts = []string{"api.groq.com", "api.mistral.ai", "api.cerebras.ai"}
 	openAIHosts = []string{"api.openai.com", ".openai.azure.com", ".services.ai.azure.com", ".cognitiveservices.azure.com"}
+
+	thoughtfulHosts = []string{"api.deepseek.com", "api.moonshot.ai", "api.moonshot.cn"}
 )
 
 func tasteOf(host string) taste {
-	for _, end := range openAIHosts {
-		if strings.HasSuffix(host, end) {
-			return openAIs
-		}
-	}
-	for _, end := range strictHosts {
-		if strings.HasSuffix(host, end) {
-			return strict
+	for _, known := range [...]struct {
+		hosts []string
+		taste taste
+	}{{openAIHosts, openAIs}, {strictHosts, strict}, {thoughtfulHosts, thoughtful}} {
+		if slices.ContainsFunc(known.hosts, func(end string) bool { return strings.HasSuffix(host, end) }) {
+			return known.taste
 		}
 	}
 	return openMinded
@@ -53,8 +56,11 @@ var thoughtMembers = []string{"reasoning_content", "reasoning_details", "thinkin
 const signatureMember = "extra_content"
 
 // fit says which members of a request the upstream would refuse, if they are there, what is to be
-// changed of others, and which of the messages' reasoning goes with that.
-func (p *Provider) fit(body []byte, model string) (gone []string, edits []wire.Edit, thoughts []string) {
+// changed of others, and what is to be said of its messages.
+func (p *Provider) fit(body []byte, model string) (gone []string, edits []wire.Edit, said []string) {
+	if p.taste == thoughtful {
+		return nil, fillThoughts(body), nil
+	}
 	gone = []string{"top_k"}
 	if p.taste == strict || !reasons(model) {
 		gone = append(gone, "reasoning_effort")
@@ -68,11 +74,11 @@ func (p *Provider) fit(body []byte, model string) (gone []string, edits []wire.E
 		case string(key) == "messages":
 			var f fitting
 			f.messages(body, v)
-			edits, thoughts = append(edits, f.edits...), f.thoughts
+			edits, said = append(edits, f.edits...), f.thoughts
 		}
 		return true
 	})
-	return gone, edits, thoughts
+	return gone, edits, said
 }
 
 // fitting takes reasoning out of messages.
@@ -141,6 +147,22 @@ func isThoughtOnly(message []byte) bool {
 		return only
 	})
 	return only
+}
+
+// fillThoughts adds thoughts that say nothing to messages that call without any.
+func fillThoughts(body []byte) (edits []wire.Edit) {
+	messages := wire.Find(body, wire.Span{End: len(body)}, "messages")
+	if messages.IsNull(body) {
+		return nil
+	}
+	wire.Elements(body, messages.Start, func(_ int, m wire.Span) bool {
+		if wire.Find(body, m, "tool_calls").IsNull(body) || !wire.Find(body, m, thoughtMembers[0]).IsNull(body) {
+			return true
+		}
+		edits = append(edits, wire.Edit{At: wire.Span{Start: m.End - len("}"), End: m.End - len("}")}, With: []byte(`,"` + thoughtMembers[0] + `":" "`)})
+		return true
+	})
+	return edits
 }
 
 // reasons reports whether a model of OpenAI's thinks before it answers, by its name: all do since

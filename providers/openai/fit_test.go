@@ -118,3 +118,65 @@ func TestFitLeavesNoEmptyMessage(t *testing.T) {
 		}
 	}
 }
+
+// TestFitMessages sends histories that hosts are known to refuse: a call without the thoughts behind it, and, where
+// no thoughts may come back, an answer that was nothing else.
+func TestFitMessages(t *testing.T) {
+	t.Parallel()
+	const (
+		user  = `{"role":"user","content":"Hi."}`
+		call  = `{"role":"assistant","content":null,"tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{}"}}]`
+		tool  = `{"role":"tool","tool_call_id":"a","content":"r"}`
+		mused = `{"role":"assistant","content":"","reasoning_content":"R"}`
+		null  = `{"role":"assistant","content":null,"reasoning_content":"R"}`
+		said  = `{"role":"assistant","content":"Ho."}`
+	)
+	chat := func(messages ...string) string {
+		return `{"model":"m","messages":[` + strings.Join(messages, ",") + `]}`
+	}
+	const filled, dropped, empty = "changed:messages.reasoning_content", "dropped:messages.reasoning_content", "dropped:messages.empty"
+	for _, tt := range []struct {
+		host, body, want string
+		warnings         []string
+	}{
+		{"api.deepseek.com", chat(user, call+"}", tool, said), chat(user, call+`,"reasoning_content":" "}`, tool, said), []string{filled}},
+		{"api.moonshot.cn", chat(user, call+"}", tool), chat(user, call+`,"reasoning_content":" "}`, tool), []string{filled}},
+		{"api.deepseek.com", chat(user, call+`,"reasoning_content":"R"}`, tool, mused), chat(user, call+`,"reasoning_content":"R"}`, tool, mused), nil},
+		{"vllm.example", chat(user, call+"}", tool, mused), chat(user, call+"}", tool, mused), nil},
+		{"api.mistral.ai", chat(user, mused, user), chat(user, user), []string{dropped, empty}},
+		{"api.mistral.ai", chat(mused, null, user, null, mused), chat(user), []string{dropped, empty}},
+		{"api.mistral.ai", chat(user, call+`,"reasoning_content":"R"}`, tool), chat(user, call+"}", tool), []string{dropped}},
+		{"api.mistral.ai", chat(user, `{"role":"assistant","content":""}`, user), chat(user, `{"role":"assistant","content":""}`, user), nil},
+	} {
+		var sent string
+		p := mustNew(t, openai.Config{BaseURL: "https://" + tt.host + "/v1", Transport: upstreamFunc(func(r *http.Request) (*http.Response, error) {
+			text, err := io.ReadAll(r.Body)
+			sent = string(text)
+			return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}},
+				Body: io.NopCloser(strings.NewReader(`{}`)), ContentLength: 2}, err
+		})})
+		for _, source := range []*gateway.Source{{Protocol: "messages"}, nil} {
+			req, err := gateway.ParseRequest([]byte(tt.body))
+			if err != nil {
+				t.Fatal(err)
+			}
+			want, warnings := tt.body, []string(nil) // what a client of chat completions sends goes out as it is
+			if source != nil {
+				want, warnings = tt.want, tt.warnings
+				if req, err = req.Again([]byte(tt.body), source); err != nil {
+					t.Fatal(err)
+				}
+			}
+			reply, err := p.Chat(t.Context(), "m", req)
+			if err != nil {
+				t.Fatalf("%s: %v", tt.host, err)
+			}
+			if got := reply.(gateway.Warner).Warnings(); sent != want || !slices.Equal(got, warnings) {
+				t.Errorf("%s: got\n%s\nwant\n%s\nand the warnings %v, want %v", tt.host, sent, want, got, warnings)
+			}
+			if err := reply.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}

@@ -195,7 +195,7 @@ func (s *said) set(key []byte, v value) bool {
 	switch string(key) {
 	case "reasoning_content":
 		s.reasoning = v
-	case "reasoning":
+	case "reasoning", "reasoning_text":
 		if len(inner(s.reasoning)) == 0 {
 			s.reasoning = v
 		}

@@ -3,6 +3,7 @@ package messages
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/callgate/callgate/gateway"
@@ -18,6 +19,7 @@ type turn struct {
 	calls     []pastCall
 	thoughts  prose
 	signed    []value  // blocks of thinking that only who has signed them can read
+	unsigned  value    // the thoughts of the last block that the gateway has signed itself
 	details   [][]byte // those of others than Anthropic, in OpenRouter's form
 	extras    protocol.Extras
 }
@@ -252,12 +254,7 @@ func (h *history) readAssistant(place string, content value) error {
 			return t.readCall(at, b)
 		case "thinking":
 			h.remarks.leftover("messages.", b, knownThought)
-			if thought := inner(find(b, "thinking")); len(thought) > 0 {
-				t.thoughts.add(thought)
-			}
-			if s := text(find(b, "signature")); s != "" && !gateway.IsSealed(s) {
-				t.signed = append(t.signed, b)
-			}
+			t.readThought(b)
 			return nil
 		case "redacted_thinking":
 			if data := text(find(b, "data")); !gateway.IsSealed(data) {
@@ -286,6 +283,26 @@ func (t *turn) readDetail(entry []byte) {
 	case !ok && !t.extras.Take(entry):
 		t.details = append(t.details, entry)
 	}
+}
+
+// readThought reads what was thought. OpenRouter may give a signature when the text has begun already, so that the
+// thoughts it is of stand in a block before, which the gateway has signed (@openrouter/ai-sdk-provider, chat/index.ts):
+// who has signed them refuses them apart.
+func (t *turn) readThought(block value) {
+	thought, signature := find(block, "thinking"), find(block, "signature")
+	if len(inner(thought)) > 0 {
+		t.thoughts.add(inner(thought))
+	}
+	switch s := text(signature); {
+	case s == "":
+		return
+	case gateway.IsSealed(s):
+		t.unsigned = thought
+		return
+	case len(inner(thought)) == 0 && len(inner(t.unsigned)) > 0:
+		block = slices.Concat(value(`{"type":"thinking","thinking":`), t.unsigned, value(`,"signature":`), signature, value(`}`))
+	}
+	t.signed, t.unsigned = append(t.signed, block), nil
 }
 
 // continued says of each text in what the model has said whether it goes on with the one in front of it:

@@ -2,6 +2,7 @@ package responses
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 
 	"github.com/callgate/callgate/gateway/protocol"
@@ -45,9 +46,49 @@ func (t *translation) addReasoning(item object, place string) error {
 		if m.thoughts == nil {
 			m.thoughts = map[string][]byte{}
 		}
-		m.thoughts[name] = appendElements(m.thoughts[name], list)
+		if name == thoughtMembers[0] {
+			m.thoughts[name] = appendDetails(m.thoughts[name], list)
+		} else {
+			m.thoughts[name] = appendElements(m.thoughts[name], list)
+		}
 	}
 	return nil
+}
+
+// appendDetails appends entries of reasoning_details to others. OpenRouter may give a signature when the text has begun
+// already, which is an item after that of the thoughts it is of (@openrouter/ai-sdk-provider, chat/index.ts): who has
+// signed them refuses them apart.
+func appendDetails(list, more []byte) []byte {
+	more = slices.Concat([]byte{'['}, more, []byte{']'})
+	wire.Elements(more, 0, func(_ int, v wire.Span) bool {
+		one := object(v.Of(more))
+		if at := unsigned(list, one); at >= 0 {
+			list = slices.Concat(list[:at], []byte(`,"signature":`), one.get("signature"), list[at:])
+		} else {
+			list = appendElements(list, one)
+		}
+		return true
+	})
+	return list
+}
+
+// unsigned is the place at the end of the entry that a signature alone is of, or -1.
+func unsigned(list []byte, signature object) int {
+	const thought = `"reasoning.text"`
+	if string(signature.get("type")) != thought || !isString(signature.get("signature")) || len(signature.get("text")) > len(`""`) {
+		return -1
+	}
+	at, all := -1, slices.Concat([]byte{'['}, list, []byte{']'})
+	wire.Elements(all, 0, func(_ int, v wire.Span) bool {
+		one := object(v.Of(all))
+		if string(one.get("type")) == thought && string(one.get("index")) == string(signature.get("index")) {
+			if at = -1; len(one.get("text")) > len(`""`) && one.get("signature") == nil {
+				at = v.End - len("}") - len("[")
+			}
+		}
+		return true
+	})
+	return at
 }
 
 // isOf reports whether an item is a part of the answer that the message is made of.

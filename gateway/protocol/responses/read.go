@@ -134,7 +134,7 @@ func (b *body) take(name string, value []byte) (ok bool) {
 		b.content = value
 	case "reasoning_content":
 		b.reasoning = value
-	case "reasoning":
+	case "reasoning", "reasoning_text":
 		if b.reasoning == nil {
 			b.reasoning = value
 		}

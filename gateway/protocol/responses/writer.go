@@ -59,6 +59,9 @@ func (w *Writer) Whole(f *wire.Frame) ([]byte, error) {
 		w.fail(failure, isOwn(w.machine.summary))
 		return nil, &gateway.Error{Kind: gateway.Unavailable, Message: "The upstream has sent an error in the place of an answer."}
 	}
+	if !f.IsChunk() { // OpenRouter sends "choices": null where it has no answer (pydantic-ai, models/openrouter.py)
+		return nil, &gateway.Error{Kind: gateway.Unavailable, Message: "The upstream's answer is no chat completion."}
+	}
 	end, err := w.answer.end()
 	if err != nil {
 		return nil, err

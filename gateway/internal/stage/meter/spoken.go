@@ -4,7 +4,7 @@ import "slices"
 
 // texts are the names under which the APIs write what a model says: text of completions, content and its
 // like of chats, delta of OpenAI's Responses, thinking and partial_json of Anthropic's messages.
-var texts = []string{"text", "content", "reasoning", "reasoning_content", "refusal", "arguments", "delta", "thinking", "partial_json"}
+var texts = []string{"text", "content", "reasoning", "reasoning_content", "reasoning_text", "refusal", "arguments", "delta", "thinking", "partial_json"}
 
 // longestText is how much of a name is kept, to tell these from others.
 const longestText = len("reasoning_content")
