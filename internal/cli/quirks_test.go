@@ -117,12 +117,12 @@ func TestQuirkSignedDetail(t *testing.T) {
 			if stream {
 				m, err = messagestest.Stream([]byte(r.body))
 			}
-			if err != nil || len(m.Content) != 2 || m.Content[0].Type != "redacted_thinking" || m.Content[1].ID != "c1" {
+			if err != nil || len(m.Content) != 3 || m.Content[0].Type != "redacted_thinking" || m.Content[1].Type != "redacted_thinking" || m.Content[2].ID != "c1" || strings.Contains(r.body, "muse") {
 				t.Fatalf("got %v and %s", err, r.body)
 			}
 			content, _ := json.Marshal(m.Content)
 			_, sent := ask(fmt.Sprintf(`,{"role":"assistant","content":%s},{"role":"user","content":[{"type":"tool_result","tool_use_id":"c1","content":"r"}]}`, content))
-			if !strings.Contains(sent, `"reasoning_details":[`+detail+`]`) || strings.Contains(sent, "muse") {
+			if !strings.Contains(sent, `"reasoning_details":[`+detail+`]`) || !strings.Contains(sent, `"reasoning_content":"I muse."`) {
 				t.Errorf("got %s", sent)
 			}
 		})
