@@ -11,7 +11,7 @@ import (
 // literal: just what a scanner must hold back.
 type automaton struct {
 	first   []byte       // bytes that begin a literal
-	begins  [256]bool    // the same as a table
+	begins  [256]uint8   // the same as a table: 1 for one of them
 	pairs   [1024]uint64 // the first two bytes of the literals, as bits
 	class   [256]uint8   // which column of next a byte uses; 0 for bytes in no literal
 	classes int
@@ -28,7 +28,7 @@ func newAutomaton(literals []string) *automaton {
 	a := &automaton{classes: 1}
 	for _, l := range literals {
 		if bytes.IndexByte(a.first, l[0]) < 0 {
-			a.first, a.begins[l[0]] = append(a.first, l[0]), true
+			a.first, a.begins[l[0]] = append(a.first, l[0]), 1
 		}
 		for second := range 256 {
 			if len(l) == 1 || byte(second) == l[1] {
@@ -170,25 +170,7 @@ type skipper struct {
 func (s *skipper) to(a *automaton, text []byte, i int) int {
 	const short = 64
 	if len(text) <= short || len(a.first) > len(s.next) {
-		const some = 8 // bytes at a time, of which mostly none begins anything
-		for ; i+some < len(text); i += some {
-			b := text[i : i+some+1]
-			if !a.begins[b[0]] && !a.begins[b[1]] && !a.begins[b[2]] && !a.begins[b[3]] && !a.begins[b[4]] && !a.begins[b[5]] && !a.begins[b[6]] && !a.begins[b[7]] {
-				continue
-			}
-			for k := range some {
-				if a.begins[b[k]] && a.begin(b[k], b[k+1]) {
-					return i + k
-				}
-			}
-		}
-		rest := text[i:]
-		for k, b := range rest {
-			if a.begins[b] && (k+1 == len(rest) || a.begin(b, rest[k+1])) {
-				return i + k
-			}
-		}
-		return len(text)
+		return a.beginning(text, i)
 	}
 	nearest := len(text)
 	for k, b := range a.first {
@@ -204,6 +186,29 @@ func (s *skipper) to(a *automaton, text []byte, i int) int {
 		nearest = min(nearest, at)
 	}
 	return nearest
+}
+
+// beginning is to, byte by byte.
+func (a *automaton) beginning(text []byte, i int) int {
+	const some = 8 // bytes at a time, of which mostly none begins anything
+	for ; i+some < len(text); i += some {
+		b := text[i : i+some+1]
+		if a.begins[b[0]]|a.begins[b[1]]|a.begins[b[2]]|a.begins[b[3]]|a.begins[b[4]]|a.begins[b[5]]|a.begins[b[6]]|a.begins[b[7]] == 0 {
+			continue
+		}
+		for k := range some {
+			if a.begins[b[k]] != 0 && a.begin(b[k], b[k+1]) {
+				return i + k
+			}
+		}
+	}
+	rest := text[i:]
+	for k, b := range rest {
+		if a.begins[b] != 0 && (k+1 == len(rest) || a.begin(b, rest[k+1])) {
+			return i + k
+		}
+	}
+	return len(text)
 }
 
 // begin reports whether a literal may begin with the two bytes.

@@ -365,6 +365,11 @@ func (w *Writer) Whole(f *wire.Frame) ([]byte, error) {
 	if came := w.asItCame(f); came != nil {
 		return came, nil
 	}
+	return w.tail(), nil
+}
+
+// tail is the message whose blocks are written, with what follows them.
+func (w *Writer) tail() []byte {
 	dst := w.print.dst
 	dst = append(dst, `],`...)
 	dst = w.end.append(dst, w.blocks.outcome(), w.front)
@@ -382,7 +387,7 @@ func (w *Writer) Whole(f *wire.Frame) ([]byte, error) {
 	if w.summary.Execution {
 		dst = append(append(dst, `,"execution":`...), observe.Execution(w.summary, false)...)
 	}
-	return append(dst, '}'), nil
+	return append(dst, '}')
 }
 
 // isOwn reports whether the upstream speaks the Messages API. Blocks in its form are not believed of another one.
