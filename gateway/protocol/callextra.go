@@ -16,9 +16,12 @@ const extraMember = "extra_content"
 const callDetail = `"callgate.call"`
 
 // DetailOfCall is what belongs to a call, an entry of tool_calls, and is to come back with it: as an entry of
-// reasoning_details, nil if there is nothing.
-func DetailOfCall(entry []byte) []byte {
+// reasoning_details, nil if there is nothing. known is the call's id where an earlier piece has said it.
+func DetailOfCall(entry, known []byte) []byte {
 	extra, id := memberOf(entry, extraMember), memberOf(entry, "id")
+	if len(id) <= len(`""`) {
+		id = known
+	}
 	if extra == nil || extra[0] != '{' || IsHollow(extra) || len(id) <= len(`""`) || id[0] != '"' {
 		return nil
 	}
@@ -34,20 +37,21 @@ func IsDetailOfCall(detail []byte) bool {
 // Extras are what belongs to calls, by their ids.
 type Extras map[string][]byte
 
-// Take takes an entry of reasoning_details if [DetailOfCall] has made it. It may have come from a client,
-// who can write one: what it holds goes to the upstream, where a client of chat completions could send it too.
-func (e *Extras) Take(detail []byte) (ok bool) {
+// Take takes an entry of reasoning_details if [DetailOfCall] has made it, and returns the id of its call. It may have
+// come from a client, who can write one: what it holds goes to the upstream, where a client of chat completions could
+// send it too.
+func (e *Extras) Take(detail []byte) (id string, ok bool) {
 	if !IsDetailOfCall(detail) {
-		return false
+		return "", false
 	}
-	extra, id := memberOf(detail, extraMember), memberOf(detail, "id")
-	if extra != nil && extra[0] == '{' && id != nil {
+	id = wire.Unquote(memberOf(detail, "id"))
+	if extra := memberOf(detail, extraMember); extra != nil && extra[0] == '{' && id != "" {
 		if *e == nil {
 			*e = Extras{}
 		}
-		(*e)[wire.Unquote(id)] = bytes.Clone(extra)
+		(*e)[id] = bytes.Clone(extra)
 	}
-	return true
+	return id, true
 }
 
 // AppendExtra appends what belongs to a call, unless it is nil, behind another member of its entry.

@@ -18,8 +18,9 @@ const (
 	unsignedCall = `{"id":"function-call-2","type":"function","function":{"name":"f","arguments":"{\"a\":1}"}}`
 )
 
-// signing is an upstream that signs its first call, and sends on what it was asked.
-func signing(t *testing.T, stream bool) (url string, bodies chan string) {
+// signing is an upstream that signs its first call, and sends on what it was asked. The signature may come behind the
+// call's beginning.
+func signing(t *testing.T, stream, late bool) (url string, bodies chan string) {
 	bodies = make(chan string, 1)
 	return upstream(t, func(w http.ResponseWriter, r received) {
 		bodies <- r.body
@@ -29,12 +30,22 @@ func signing(t *testing.T, stream bool) (url string, bodies chan string) {
 			return
 		}
 		w.Header().Set("content-type", "text/event-stream")
-		for i, call := range []string{signedCall, unsignedCall} { // each whole, as Gemini streams them
-			fmt.Fprintf(w, `data: {"id":"c","object":"chat.completion.chunk","created":1,"model":"g","choices":[{"index":0,"delta":{"role":"assistant","content":%q,"tool_calls":[{"index":%d,%s]},"finish_reason":null}]}`+"\n\n", []string{"I see.", ""}[i], i, call[1:])
+		piece := func(text string, index int, entry string) {
+			fmt.Fprintf(w, `data: {"id":"c","object":"chat.completion.chunk","created":1,"model":"g","choices":[{"index":0,"delta":{"role":"assistant","content":%q,"tool_calls":[{"index":%d,%s]},"finish_reason":null}]}`+"\n\n", text, index, entry[1:])
 		}
+		if first, signature, _ := strings.Cut(signedCall, `,"extra_content"`); late {
+			piece("I see.", 0, first+"}")
+			piece("", 0, `{"extra_content"`+signature)
+		} else { // each whole, as Gemini streams them
+			piece("I see.", 0, signedCall)
+		}
+		piece("", 1, unsignedCall)
 		io.WriteString(w, `data: {"id":"c","object":"chat.completion.chunk","created":1,"model":"g","choices":[{"index":0,"delta":{},"finish_reason":"tool_calls"}]}`+"\n\ndata: [DONE]\n\n")
 	}), bodies
 }
+
+// signedWays are those in which an answer with a signed call comes.
+var signedWays = []struct{ stream, late bool }{{}, {stream: true}, {stream: true, late: true}}
 
 // checkSigned holds that an upstream got its signature back, with the call that it belongs to.
 func checkSigned(t *testing.T, body string) {
@@ -71,11 +82,12 @@ func checkSigned(t *testing.T, body string) {
 // thoughts or not.
 func TestCallsSignedMessages(t *testing.T) {
 	t.Parallel()
-	for _, stream := range []bool{false, true} {
+	for _, way := range signedWays {
+		stream, late := way.stream, way.late
 		for _, thinks := range []string{"", `"thinking":{"type":"enabled","budget_tokens":2000},`} {
-			t.Run(fmt.Sprintf("stream %v %s", stream, thinks), func(t *testing.T) {
+			t.Run(fmt.Sprintf("%+v %s", way, thinks), func(t *testing.T) {
 				t.Parallel()
-				url, bodies := signing(t, stream)
+				url, bodies := signing(t, stream, late)
 				g := serve(t, fmt.Sprintf("providers: {gemini: {type: openai, base_url: %q}}\nmodels: {a: {targets: [{provider: gemini, model: m}]}}", url))
 				ask := func(messages string) (r result, sent string) {
 					r = g.messages(fmt.Sprintf(`{"model":"a","max_tokens":9,"stream":%v,%s"tools":[{"name":"f","input_schema":{"type":"object"}}],"messages":[{"role":"user","content":"go"}%s]}`, stream, thinks, messages))
@@ -86,7 +98,11 @@ func TestCallsSignedMessages(t *testing.T) {
 				if stream {
 					m, err = messagestest.Stream([]byte(r.body))
 				}
-				if err != nil || len(m.Content) != 4 || m.Content[1].Type != "redacted_thinking" || m.Content[2].ID != "function-call-1" {
+				at := 1 // of the signature
+				if late {
+					at = 2
+				}
+				if err != nil || len(m.Content) != 4 || m.Content[at].Type != "redacted_thinking" || m.Content[3-at].ID != "function-call-1" {
 					t.Fatalf("got %v and %s", err, r.body)
 				}
 				content, _ := json.Marshal(m.Content)
@@ -101,11 +117,12 @@ func TestCallsSignedMessages(t *testing.T) {
 // gateway keeps.
 func TestCallsSignedResponses(t *testing.T) {
 	t.Parallel()
-	for _, stream := range []bool{false, true} {
+	for _, way := range signedWays {
+		stream, late := way.stream, way.late
 		for _, kept := range []bool{false, true} {
-			t.Run(fmt.Sprintf("stream %v kept %v", stream, kept), func(t *testing.T) {
+			t.Run(fmt.Sprintf("%+v kept %v", way, kept), func(t *testing.T) {
 				t.Parallel()
-				url, bodies := signing(t, stream)
+				url, bodies := signing(t, stream, late)
 				g := serve(t, fmt.Sprintf("providers: {gemini: {type: openai, base_url: %q}}\nmodels: {a: {targets: [{provider: gemini, model: m}]}}", url))
 				ask := func(members, input string) (response map[string]json.RawMessage, sent string) {
 					r := g.do(g.request("POST", "/v1/responses", fmt.Sprintf(`{"model":"a","stream":%v,"store":%v,"include":["reasoning.encrypted_content"],"tools":[{"type":"function","name":"f","parameters":{"type":"object"}}],%s"input":[%s]}`, stream, kept, members, input)))

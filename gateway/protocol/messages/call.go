@@ -98,6 +98,17 @@ func latest(calls []*call, index int) *call {
 	return nil
 }
 
+// idOf is the id of the call that an entry of tool_calls goes on with, nil if it begins one.
+func (b *blocks) idOf(i int, v value) value {
+	if b.content.print.whole || !isObject(v) {
+		return nil
+	}
+	if c := latest(b.calls, readEntry(i, v).index); c != nil {
+		return c.id
+	}
+	return nil
+}
+
 // arguments takes a piece of a call's arguments, a string.
 func (b *blocks) arguments(index int, s value) error {
 	c := latest(b.calls, index)

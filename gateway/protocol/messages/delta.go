@@ -119,8 +119,8 @@ func (r *reading) extras(calls value) error {
 	if isOwn(r.summary) {
 		return nil
 	}
-	return elements(calls, func(_ int, v value) error {
-		if detail := protocol.DetailOfCall(v); detail != nil {
+	return elements(calls, func(i int, v value) error {
+		if detail := protocol.DetailOfCall(v, r.blocks.idOf(i, v)); detail != nil {
 			return r.blocks.opaque(sealedBlock(detail))
 		}
 		return nil

@@ -276,11 +276,11 @@ func (h *history) readAssistant(place string, content value) error {
 
 // readDetail reads what the gateway has sealed for a client.
 func (t *turn) readDetail(entry []byte) {
-	thought, ok := protocol.ThoughtOfDetail(entry)
-	switch {
-	case ok && len(thought) > 0:
-		t.thoughts.add(thought)
-	case !ok && !t.extras.Take(entry):
+	if thought, ok := protocol.ThoughtOfDetail(entry); ok {
+		if len(thought) > 0 {
+			t.thoughts.add(thought)
+		}
+	} else if _, ok := t.extras.Take(entry); !ok {
 		t.details = append(t.details, entry)
 	}
 }

@@ -31,7 +31,8 @@ func (t *translation) addReasoning(item object, place string) error {
 		}
 	}
 	for _, detail := range calls {
-		t.extras.Take(detail)
+		id, _ := t.extras.Take(detail)
+		t.open.take(id, t.extras)
 	}
 	if len(text) == 0 && len(thoughts) == 0 {
 		return nil
@@ -89,6 +90,19 @@ func unsigned(list []byte, signature object) int {
 		return true
 	})
 	return at
+}
+
+// take has a call of the message that is open have what belongs to it, which came behind it.
+func (m *message) take(id string, extras protocol.Extras) {
+	if m == nil {
+		return
+	}
+	for i := range m.calls {
+		if c := &m.calls[i]; c.extra == nil && wire.Unquote(c.id) == id {
+			c.extra = extras[id]
+			delete(extras, id)
+		}
+	}
 }
 
 // isOf reports whether an item is a part of the answer that the message is made of.

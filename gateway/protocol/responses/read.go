@@ -348,8 +348,12 @@ func (r *reader) readExtras(calls []byte) {
 	if !isArray(calls) {
 		return
 	}
-	wire.Elements(calls, 0, func(_ int, v wire.Span) bool {
-		if detail := protocol.DetailOfCall(v.Of(calls)); detail != nil && jsontext.Value(detail).IsValid() {
+	wire.Elements(calls, 0, func(n int, v wire.Span) bool {
+		var known []byte
+		if it := r.machine.calls.find(keyOf(v.Of(calls), n), nil, nil); it != nil {
+			known = it.call.id
+		}
+		if detail := protocol.DetailOfCall(v.Of(calls), known); detail != nil && jsontext.Value(detail).IsValid() {
 			r.machine.output.size += len(detail)
 			r.machine.thinking.thoughts.add(thoughtMembers[0], append(append([]byte{'['}, appendLine(nil, detail)...), ']'), true)
 		}
@@ -372,10 +376,7 @@ func (r *reader) readCalls(b *body) (err error) {
 		if !isObject(entry) {
 			return true
 		}
-		key := n
-		if i, err := strconv.Atoi(string(entry.get("index"))); err == nil && i >= 0 {
-			key = i
-		}
+		key := keyOf(entry, n)
 		id, function := entry.get("id"), object(entry.get("function"))
 		if !isString(id) || !jsontext.Value(id).IsValid() {
 			id = nil
@@ -389,6 +390,14 @@ func (r *reader) readCalls(b *body) (err error) {
 		return err == nil
 	})
 	return err
+}
+
+// keyOf is the index of an entry of tool_calls, or its place if it has none.
+func keyOf(entry object, place int) int {
+	if i, err := strconv.Atoi(string(entry.get("index"))); err == nil && i >= 0 {
+		return i
+	}
+	return place
 }
 
 func argument(function object) []byte { return argumentOf(function.get("arguments")) }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"os"
@@ -122,15 +123,21 @@ func (p place) serveWebApp(t *testing.T, section string) (url string) {
 	return "http://" + address
 }
 
-// freeAddress is an address of this machine where nobody listens.
+// freeAddress is an address of this machine where nobody listens. Its port is below those that systems give to
+// servers which take any: no other test's server gets it before the caller's does.
 func freeAddress(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	const first, count, tries = 20_000, 12_000, 100
+	var err error
+	for range tries {
+		var l net.Listener
+		if l, err = net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", first+rand.IntN(count))); err == nil {
+			defer l.Close()
+			return l.Addr().String()
+		}
 	}
-	defer l.Close()
-	return l.Addr().String()
+	t.Fatal(err)
+	return ""
 }
 
 // webApp is a running Open WebUI, as its own page speaks to it.
