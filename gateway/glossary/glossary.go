@@ -1,7 +1,7 @@
 // Package glossary says in words what the names mean that the gateway gives to what it has found wrong,
-// repaired and left out, and to what failed: in the headers x-callgate-faults, -repairs and -warnings, in metrics, in the log and
-// on the operator's page. It is the one list of them: what is said and has no words here fails a test of
-// package cli, and docs/warnings.md is made of it.
+// repaired and left out, and to what failed: in headers such as x-callgate-warnings, in errors, in metrics,
+// in the log and on the operator's page. It is the one list of them: what is said and has no words here
+// fails a test of package cli, and docs/glossary.md is made of it.
 package glossary
 
 import "strings"

@@ -43,7 +43,7 @@ const maxMember = 64
 // warnOfForm warns of members that are known, and not read in the form that they have: reasoning that is no text, and calls
 // in a text.
 func warnOfForm(message []byte, s *gateway.Summary) {
-	for _, name := range [...]string{"reasoning_content", "reasoning", "tool_calls"} {
+	for _, name := range [...]string{"reasoning_content", "reasoning", "reasoning_text", "tool_calls"} {
 		if v := memberOf(message, name); v != nil && isString(v) == (name == "tool_calls") && !IsHollow(v) {
 			s.Warn("dropped:answer.message." + name)
 		}

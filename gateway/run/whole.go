@@ -55,7 +55,7 @@ func (w *whole) next(t *turn) {
 		w.text = append(w.text, gap(w.text)...)
 	}
 	for _, m := range t.others {
-		if m.key == "reasoning_content" || m.key == "reasoning" || m.key == "reasoning_text" {
+		if wire.IsReasoning(m.key) {
 			w.others = joined(w.others, m.key, m.value)
 		}
 	}

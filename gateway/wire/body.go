@@ -65,7 +65,7 @@ func (b *body) append(dst []byte, original Span) []byte {
 // member writes a member of the original, or what takes its place.
 func (b *body) member(dst, key, old []byte) []byte {
 	name := string(key)
-	if b.change.reasoning != "" && isReasoning(name) {
+	if b.change.reasoning != "" && IsReasoning(name) {
 		name = b.change.reasoning
 	}
 	switch {
@@ -226,6 +226,8 @@ func (e *Entry) append(dst, old []byte, indexed bool) []byte {
 	return append(text.close(), "}}"...)
 }
 
-func isReasoning(name string) bool {
+// IsReasoning reports whether a member of a message is the text of what the model has thought. reasoning_text is
+// GitHub Copilot's (pydantic-ai, github_copilot.py).
+func IsReasoning(name string) bool {
 	return name == "reasoning_content" || name == "reasoning" || name == "reasoning_text"
 }

@@ -138,7 +138,7 @@ func (f *Frame) PutReasoningName(place int, name string) bool {
 		from := c.key
 		v := c.value()
 		taken = taken || string(k) == name
-		if isReasoning(string(k)) && !v.IsNull(f.Data) {
+		if IsReasoning(string(k)) && !v.IsNull(f.Data) {
 			found++
 			key = Span{from, from + len(k) + len(`""`)}
 		}

@@ -208,7 +208,7 @@ func (p *Choice) locateMember(data, key []byte, v Span) {
 	case "tool_calls":
 		p.Calls, p.calls = v, said
 		return
-	case "reasoning_content", "reasoning", "reasoning_text": // the last one is GitHub Copilot's (pydantic-ai's github_copilot.py)
+	case "reasoning_content", "reasoning", "reasoning_text": // as [IsReasoning]
 		p.Thinks = p.Thinks || filled
 		if p.Reasoning.IsNull(data) || said {
 			p.Reasoning = v

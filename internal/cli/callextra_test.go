@@ -47,6 +47,14 @@ func signing(t *testing.T, stream, late bool) (url string, bodies chan string) {
 // signedWays are those in which an answer with a signed call comes.
 var signedWays = []struct{ stream, late bool }{{}, {stream: true}, {stream: true, late: true}}
 
+// messageIn is the message that an answer of the Messages API comes to.
+func messageIn(body string, stream bool) (*messagestest.Message, error) {
+	if stream {
+		return messagestest.Stream([]byte(body))
+	}
+	return messagestest.Whole([]byte(body))
+}
+
 // checkSigned holds that an upstream got its signature back, with the call that it belongs to.
 func checkSigned(t *testing.T, body string) {
 	t.Helper()
@@ -94,10 +102,7 @@ func TestCallsSignedMessages(t *testing.T) {
 					return r, <-bodies
 				}
 				r, _ := ask("")
-				m, err := messagestest.Whole([]byte(r.body))
-				if stream {
-					m, err = messagestest.Stream([]byte(r.body))
-				}
+				m, err := messageIn(r.body, stream)
 				at := 1 // of the signature
 				if late {
 					at = 2

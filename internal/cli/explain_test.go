@@ -13,19 +13,7 @@ import (
 // TestGlossaryPage holds that docs/glossary.md is what the program says of its names.
 func TestGlossaryPage(t *testing.T) {
 	t.Parallel()
-	const page = "../../docs/glossary.md"
-	status, want, stderr := command(t, "", "explain", "--reference")
-	if status != exitOK {
-		t.Fatalf("got exit status %d: %s", status, stderr)
-	}
-	if *update {
-		put(t, page, want)
-		return
-	}
-	got, err := os.ReadFile(page)
-	if err != nil || string(got) != want {
-		t.Errorf("docs/glossary.md is not what bin/callgate explain --reference prints (%v); make golden writes it anew", err)
-	}
+	printedPage(t, "glossary.md", "explain", "--reference")
 }
 
 // TestExplain asks what names mean, as somebody copies them.

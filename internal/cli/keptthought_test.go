@@ -7,8 +7,6 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-
-	"github.com/callgate/callgate/gateway/protocol/messages/messagestest"
 )
 
 // TestCallsThought has a model that thinks in front of each of its calls, and a client of the Messages API that wants to see
@@ -45,10 +43,7 @@ func TestCallsThought(t *testing.T) {
 					return r, <-bodies
 				}
 				r, _ := ask("")
-				m, err := messagestest.Whole([]byte(r.body))
-				if stream {
-					m, err = messagestest.Stream([]byte(r.body))
-				}
+				m, err := messageIn(r.body, stream)
 				if err != nil || len(m.Content) < 2 {
 					t.Fatalf("got %v and %s", err, r.body)
 				}

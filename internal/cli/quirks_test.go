@@ -68,10 +68,7 @@ func TestQuirkReasoningText(t *testing.T) {
 			g := chatTo(t, static(t, 200, kind, body))
 			asked := fmt.Sprintf(`,"stream":%v}`, stream)
 			r := g.messages(strings.TrimSuffix(askMessages, "}") + `,"thinking":{"type":"enabled","budget_tokens":2000}` + asked)
-			m, err := messagestest.Whole([]byte(r.body))
-			if stream {
-				m, err = messagestest.Stream([]byte(r.body))
-			}
+			m, err := messageIn(r.body, stream)
 			if err != nil || len(m.Content) != 2 || m.Content[0].Thinking != "I muse." || m.Content[1].Text != "Hi." {
 				t.Errorf("Messages: got %v and %s", err, r.body)
 			}
@@ -113,10 +110,7 @@ func TestQuirkSignedDetail(t *testing.T) {
 				return r, <-bodies
 			}
 			r, _ := ask("")
-			m, err := messagestest.Whole([]byte(r.body))
-			if stream {
-				m, err = messagestest.Stream([]byte(r.body))
-			}
+			m, err := messageIn(r.body, stream)
 			if err != nil || len(m.Content) != 3 || m.Content[0].Type != "redacted_thinking" || m.Content[1].Type != "redacted_thinking" || m.Content[2].ID != "c1" || strings.Contains(r.body, "muse") {
 				t.Fatalf("got %v and %s", err, r.body)
 			}

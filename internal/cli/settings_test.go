@@ -14,8 +14,14 @@ import (
 // environment variables.
 func TestSettingsPage(t *testing.T) {
 	t.Parallel()
-	const page = "../../docs/settings.md"
-	status, want, stderr := command(t, "", "check", "--reference")
+	printedPage(t, "settings.md", "check", "--reference")
+}
+
+// printedPage holds that a page of the documents is what a command prints.
+func printedPage(t *testing.T, name string, args ...string) {
+	t.Helper()
+	page := filepath.Join("..", "..", "docs", name)
+	status, want, stderr := command(t, "", args...)
 	if status != exitOK {
 		t.Fatalf("got exit status %d: %s", status, stderr)
 	}
@@ -25,7 +31,7 @@ func TestSettingsPage(t *testing.T) {
 	}
 	got, err := os.ReadFile(page)
 	if err != nil || string(got) != want {
-		t.Errorf("docs/settings.md is not what bin/callgate check --reference prints (%v); make golden writes it anew", err)
+		t.Errorf("docs/%s is not what bin/callgate %s prints (%v); make golden writes it anew", name, strings.Join(args, " "), err)
 	}
 }
 

@@ -74,7 +74,7 @@ func (p *Provider) fit(body []byte, model string) (gone []string, edits []wire.E
 		case string(key) == "messages":
 			var f fitting
 			f.messages(body, v)
-			edits, said = append(edits, f.edits...), f.thoughts
+			edits, said = append(edits, f.edits...), f.said
 		}
 		return true
 	})
@@ -83,8 +83,8 @@ func (p *Provider) fit(body []byte, model string) (gone []string, edits []wire.E
 
 // fitting takes reasoning out of messages.
 type fitting struct {
-	edits    []wire.Edit
-	thoughts []string // what went, by its place
+	edits []wire.Edit
+	said  []string // what went, by its place
 }
 
 // messages takes it out of the messages at this place. One with nothing else goes too.
@@ -131,8 +131,8 @@ func (f *fitting) cut(body []byte, object wire.Span, place string, members ...st
 }
 
 func (f *fitting) note(name string) {
-	if !slices.Contains(f.thoughts, name) {
-		f.thoughts = append(f.thoughts, name)
+	if !slices.Contains(f.said, name) {
+		f.said = append(f.said, name)
 	}
 }
 

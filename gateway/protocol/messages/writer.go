@@ -339,11 +339,8 @@ func (w *Writer) complete() error {
 
 // Whole implements [protocol.Writer].
 func (w *Writer) Whole(f *wire.Frame) ([]byte, error) {
-	if f == nil || !f.IsChunk() {
-		return nil, &gateway.Error{Kind: gateway.Unavailable, Message: "The upstream's answer is no chat completion."}
-	}
-	if len(f.Choices()) == 0 {
-		return nil, &gateway.Error{Kind: gateway.Unavailable, Message: "The upstream's answer has no choice."}
+	if err := protocol.CheckCompletion(f); err != nil {
+		return nil, err
 	}
 	if f.Changed() {
 		w.scratch = f.AppendTo(w.scratch[:0])

@@ -5,6 +5,7 @@ import (
 
 	"github.com/callgate/callgate/gateway"
 	"github.com/callgate/callgate/gateway/observe"
+	"github.com/callgate/callgate/gateway/protocol"
 	"github.com/callgate/callgate/gateway/wire"
 )
 
@@ -46,21 +47,15 @@ func (w *Writer) Whole(f *wire.Frame) ([]byte, error) {
 		return nil, &gateway.Error{Kind: gateway.Unusable, Message: "The upstream has sent nothing that is an answer."}
 	}
 	failure, err := w.readWhole(f)
-	switch {
-	case err != nil:
+	if err != nil {
 		return nil, err
-	case failure != nil:
-	case !f.IsChunk():
-		return nil, &gateway.Error{Kind: gateway.Unavailable, Message: "The upstream's answer is no chat completion."}
-	case len(f.Choices()) == 0:
-		return nil, &gateway.Error{Kind: gateway.Unavailable, Message: "The upstream's answer has no choice."}
 	}
 	if failure != nil {
 		w.fail(failure, isOwn(w.machine.summary))
 		return nil, &gateway.Error{Kind: gateway.Unavailable, Message: "The upstream has sent an error in the place of an answer."}
 	}
-	if !f.IsChunk() { // OpenRouter sends "choices": null where it has no answer (pydantic-ai, models/openrouter.py)
-		return nil, &gateway.Error{Kind: gateway.Unavailable, Message: "The upstream's answer is no chat completion."}
+	if err := protocol.CheckCompletion(f); err != nil {
+		return nil, err
 	}
 	end, err := w.answer.end()
 	if err != nil {

@@ -1,16 +1,12 @@
 package httptool_test
 
 import (
-	"bufio"
 	"errors"
-	"io"
-	"net"
-	"net/http"
-	"sync/atomic"
 	"testing"
 
 	"github.com/callgate/callgate/gateway/toolserver"
 	"github.com/callgate/callgate/gateway/toolserver/httptool"
+	"github.com/callgate/callgate/internal/testserver"
 )
 
 // TestOnce holds that a call whose server reads it and closes the connection is made once, also where the connection
@@ -26,35 +22,8 @@ func TestOnce(t *testing.T) {
 		for where, stays := range map[string]bool{"stays": true, "goes": false} {
 			t.Run(name+", the server "+where, func(t *testing.T) {
 				t.Parallel()
-				l, err := net.Listen("tcp", "127.0.0.1:0")
-				if err != nil {
-					t.Fatal(err)
-				}
-				defer l.Close()
-				var got atomic.Int32
-				serve := func(c net.Conn) {
-					defer c.Close()
-					for r := bufio.NewReader(c); ; {
-						req, err := http.ReadRequest(r)
-						if err != nil {
-							return
-						}
-						_, _ = io.Copy(io.Discard, req.Body)
-						if got.Add(1) > 1 {
-							if !stays {
-								l.Close()
-							}
-							return
-						}
-						_, _ = io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 2\r\n\r\nok")
-					}
-				}
-				go func() {
-					for c, err := l.Accept(); err == nil; c, err = l.Accept() {
-						go serve(c)
-					}
-				}()
-				tool.Name, tool.URL = "t", "http://"+l.Addr().String()+"/x"
+				address, got := testserver.ReadsOn(t, "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 2\r\n\r\nok", !stays)
+				tool.Name, tool.URL = "t", "http://"+address+"/x"
 				s, err := httptool.Open("api", []httptool.Tool{tool})
 				if err != nil {
 					t.Fatal(err)

@@ -1,14 +1,12 @@
 package upstream_test
 
 import (
-	"bufio"
 	"io"
-	"net"
 	"net/http"
-	"sync/atomic"
 	"testing"
 
 	"github.com/callgate/callgate/gateway"
+	"github.com/callgate/callgate/internal/testserver"
 	"github.com/callgate/callgate/providers/internal/upstream"
 )
 
@@ -19,32 +17,8 @@ func TestRelayOnce(t *testing.T) {
 	for _, method := range []string{"GET", "HEAD", "OPTIONS", "POST", "DELETE"} {
 		t.Run(method, func(t *testing.T) {
 			t.Parallel()
-			l, err := net.Listen("tcp", "127.0.0.1:0")
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer l.Close()
-			var got atomic.Int32
-			serve := func(c net.Conn) {
-				defer c.Close()
-				for r := bufio.NewReader(c); ; {
-					req, err := http.ReadRequest(r)
-					if err != nil {
-						return
-					}
-					_, _ = io.Copy(io.Discard, req.Body)
-					if got.Add(1) > 1 {
-						return
-					}
-					_, _ = io.WriteString(c, "HTTP/1.1 204 No Content\r\n\r\n")
-				}
-			}
-			go func() {
-				for c, err := l.Accept(); err == nil; c, err = l.Accept() {
-					go serve(c)
-				}
-			}()
-			p, err := upstream.New(upstream.Config{BaseURL: "http://" + l.Addr().String()})
+			address, got := testserver.ReadsOn(t, "HTTP/1.1 204 No Content\r\n\r\n", false)
+			p, err := upstream.New(upstream.Config{BaseURL: "http://" + address})
 			if err != nil {
 				t.Fatal(err)
 			}
